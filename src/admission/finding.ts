@@ -1,0 +1,146 @@
+// What can be wrong, as data. A finding carries both sides of the comparison that failed; its sentence is made in
+// explain.ts. Kinds are public: never renamed, never reused (docs/findings.md lists them).
+import type { CertificateSummary, Rejection } from "../trust/verdict.ts";
+import type { LastWriter, Leftover } from "./snapshot.ts";
+
+/**
+ * `broken`: the API server refuses, or will at its next handshake. `warning`: admission works, and something will break
+ * it. `undetermined`: could not be looked at. `info`: worth knowing, nothing to do.
+ */
+export type Severity = "broken" | "warning" | "undetermined" | "info";
+
+/** Who can put it right: fleetmend by itself, time alone, or a person (the finding says with which command). */
+export type FixableBy = "fleetmend" | "time" | "person" | "nobody-needed";
+
+/** One entry of a holder, for people and for JSON. */
+export interface HookReference {
+  readonly holderKind: string;
+  readonly holder: string;
+  readonly index: number;
+  readonly name: string;
+}
+
+/** Where the served side of a comparison comes from. From the Secret it is a guess: pods may serve an older pair. */
+export type ServedFrom = "handshake" | "secret";
+
+/** The pods that serve one and the same chain. */
+export interface ServedGroup {
+  readonly pods: readonly string[];
+  readonly servedFrom: ServedFrom;
+  /** The leaf that they serve, where it could be parsed. */
+  readonly leaf?: CertificateSummary;
+}
+
+/** The two sides of a refused handshake, and what Go says to it. */
+interface RefusedHandshake {
+  readonly hook: HookReference;
+  readonly serverName: string;
+  readonly bundle: readonly CertificateSummary[];
+  readonly served: ServedGroup;
+  /** How many ready pods there are in all; a refused group smaller than this breaks some calls, not every one. */
+  readonly readyPods: number;
+  readonly goText: string;
+  readonly cause: Rejection;
+}
+
+export type Evidence =
+  // A hook that the API server refuses, by cause. All of these are decided by the trust verdict.
+  | ({ readonly kind: "bundle-stale" } & RefusedHandshake) // same name or other anchor: the bundle is of another generation
+  | ({ readonly kind: "bundle-empty" } & RefusedHandshake)
+  | ({ readonly kind: "bundle-unparsable" } & RefusedHandshake)
+  | ({ readonly kind: "certificate-expired" } & RefusedHandshake)
+  | ({ readonly kind: "certificate-not-yet-valid" } & RefusedHandshake)
+  | ({ readonly kind: "certificate-wrong-name" } & RefusedHandshake)
+  | ({ readonly kind: "certificate-unusable" } & RefusedHandshake) // any other cause: usage, constraints, parsing, limits
+  // What is wrong behind a hook, whether or not the hook still works.
+  | {
+      readonly kind: "secret-key-mismatch" | "secret-key-missing" | "secret-unusable";
+      readonly secret: string;
+      readonly certificate?: CertificateSummary;
+      readonly detail: string;
+      readonly servedBy: readonly ServedGroup[];
+    }
+  | {
+      readonly kind: "secret-bad-certificate"; // expired, not yet valid or for another name: pods would serve it next
+      readonly secret: string;
+      readonly certificate: CertificateSummary;
+      readonly serverName: string;
+      readonly cause: Rejection;
+    }
+  | { readonly kind: "secret-absent"; readonly secret: string; readonly servedBy: readonly ServedGroup[] }
+  | {
+      readonly kind: "pod-serves-older"; // the Secret holds another leaf than the pod serves
+      readonly secret: string;
+      readonly certificate: CertificateSummary;
+      readonly served: ServedGroup;
+    }
+  | { readonly kind: "replicas-differ"; readonly service: string; readonly groups: readonly ServedGroup[] }
+  | {
+      readonly kind: "holders-differ"; // hooks of one backend carry different bundles
+      readonly service: string;
+      readonly bundles: readonly {
+        readonly hook: HookReference;
+        readonly certificates: readonly CertificateSummary[];
+      }[];
+    }
+  | { readonly kind: "service-missing"; readonly service: string; readonly hooks: readonly HookReference[] }
+  | {
+      readonly kind: "no-ready-endpoints";
+      readonly service: string;
+      readonly hooks: readonly HookReference[];
+      readonly pods: readonly string[];
+    }
+  | { readonly kind: "operator-down"; readonly deployment: string; readonly replicas: number; readonly ready: number }
+  | { readonly kind: "operator-absent"; readonly namespace: string }
+  | {
+      readonly kind: "operator-blind"; // Ready, and the bundle is not what it would write
+      readonly deployment: string;
+      readonly hook: HookReference;
+      readonly bundle: readonly CertificateSummary[];
+      readonly secret: readonly CertificateSummary[];
+    }
+  | { readonly kind: "owner-unknown"; readonly hook: HookReference; readonly evidence: readonly string[] }
+  | {
+      readonly kind: "foreign-last-writer";
+      readonly hook: HookReference;
+      readonly writer: LastWriter;
+      readonly expected: string;
+    }
+  | {
+      readonly kind: "bundle-wider-than-needed"; // our own widening, or another's: certificates that nothing serves
+      readonly hook: HookReference;
+      readonly unused: readonly CertificateSummary[];
+      readonly writer?: LastWriter;
+    }
+  | { readonly kind: "fails-open"; readonly hook: HookReference } // failurePolicy Ignore: a fault here is silent
+  | { readonly kind: "hook-leftover"; readonly leftover: Leftover }
+  | {
+      readonly kind: "expires-soon";
+      readonly hook: HookReference;
+      readonly certificate: CertificateSummary;
+      readonly at: Date;
+    }
+  | {
+      readonly kind: "trust-undetermined";
+      readonly hook: HookReference;
+      readonly pods: readonly string[];
+      readonly reason: string;
+    }
+  | { readonly kind: "not-seen"; readonly what: string; readonly reason: string }
+  // From the probe.
+  | {
+      readonly kind: "probe-disagrees"; // the API server's text is none of those that the pods' verdicts predict
+      readonly hook: HookReference;
+      readonly probeText: string;
+      readonly predicted: readonly string[];
+    }
+  | { readonly kind: "drift-latent"; readonly hook: HookReference; readonly goText: string }; // green probe over kept-alive connections
+
+export type FindingKind = Evidence["kind"];
+
+export type Finding = Evidence & {
+  readonly severity: Severity;
+  /** The path of the object that is wrong, such as `mutatingwebhookconfigurations/kai-binder`. */
+  readonly object: string;
+  readonly fixableBy: FixableBy;
+};
