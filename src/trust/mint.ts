@@ -16,7 +16,7 @@ export interface MintedCertificate {
   readonly keys: KeyPair;
 }
 
-const generation: Record<KeyKind, webcrypto.AlgorithmIdentifier | webcrypto.RsaHashedKeyGenParams> = {
+const generation: Record<KeyKind, webcrypto.EcKeyGenParams | webcrypto.RsaHashedKeyGenParams | { name: "Ed25519" }> = {
   "ec-p256": { name: "ECDSA", namedCurve: "P-256" },
   "ec-p384": { name: "ECDSA", namedCurve: "P-384" },
   "ec-p521": { name: "ECDSA", namedCurve: "P-521" },
