@@ -118,6 +118,11 @@ export interface DeploymentState {
   readonly name: string;
   readonly uid: string;
   readonly strategy: "Recreate" | "RollingUpdate";
+  /**
+   * Whether every container has a readiness probe. Without one a new pod counts as ready before it listens, and even a
+   * rolling restart refuses calls (KAI's queue and podgroup controllers). Absent: not looked at, and taken as false.
+   */
+  readonly probesReadiness?: boolean;
   readonly replicas: number;
   readonly readyReplicas: number;
   readonly generation: number;
