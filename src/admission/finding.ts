@@ -52,6 +52,8 @@ export type Evidence =
   | ({ readonly kind: "certificate-not-yet-valid" } & RefusedHandshake)
   | ({ readonly kind: "certificate-wrong-name" } & RefusedHandshake)
   | ({ readonly kind: "certificate-unusable" } & RefusedHandshake) // any other cause: usage, constraints, parsing, limits
+  // Pods still serve a leaf that is accepted; the one in their Secret will be refused as soon as they load it.
+  | ({ readonly kind: "next-certificate-refused" } & RefusedHandshake)
   // What is wrong behind a hook, whether or not the hook still works.
   | {
       readonly kind: "secret-key-mismatch" | "secret-key-missing" | "secret-unusable";
@@ -73,6 +75,10 @@ export type Evidence =
       readonly secret: string;
       readonly certificate: CertificateSummary;
       readonly served: ServedGroup;
+      /** When `tls.crt` was last written, where managedFields say. */
+      readonly secretWrittenAt?: Date;
+      /** `refreshing`: the kubelet has not had its time yet. `stale`: it has, and the pod goes on with the other leaf. */
+      readonly state: "refreshing" | "stale";
     }
   | { readonly kind: "replicas-differ"; readonly service: string; readonly groups: readonly ServedGroup[] }
   | {
@@ -90,6 +96,29 @@ export type Evidence =
       readonly hooks: readonly HookReference[];
       readonly pods: readonly string[];
     }
+  | {
+      readonly kind: "service-port-missing";
+      readonly service: string;
+      readonly port: number;
+      readonly hooks: readonly HookReference[];
+    }
+  | {
+      readonly kind: "service-unroutable"; // ExternalName never works; headless only with endpoint routing
+      readonly service: string;
+      readonly serviceType: "ExternalName" | "Headless";
+      readonly hooks: readonly HookReference[];
+    }
+  | {
+      readonly kind: "pod-not-serving"; // ready by its conditions, and no TLS server on the port that is called
+      readonly service: string;
+      readonly pods: readonly string[];
+      readonly readyPods: number;
+      readonly port: number;
+      readonly because: "refused" | "not-tls";
+      readonly detail: string;
+      readonly hooks: readonly HookReference[];
+    }
+  | { readonly kind: "no-hooks"; readonly namespace: string; readonly operatorReady?: number }
   | { readonly kind: "operator-down"; readonly deployment: string; readonly replicas: number; readonly ready: number }
   | { readonly kind: "operator-absent"; readonly namespace: string }
   | {
@@ -98,6 +127,10 @@ export type Evidence =
       readonly hook: HookReference;
       readonly bundle: readonly CertificateSummary[];
       readonly secret: readonly CertificateSummary[];
+      /** Since when both sides have been as they are: long enough for an operator that works. */
+      readonly unchangedSince: Date;
+      /** Why this operator may be blind, as far as the objects tell. */
+      readonly likely: "no-right-to-update" | "missing-cluster-policy-crd" | "unknown";
     }
   | { readonly kind: "owner-unknown"; readonly hook: HookReference; readonly evidence: readonly string[] }
   | {

@@ -107,8 +107,10 @@ export interface BackendPod {
   readonly ready: boolean;
   readonly deleting: boolean;
   readonly startedAt?: Date;
-  /** The port of the pod behind the Service's port (targetPort resolved). */
-  readonly port: number;
+  /** The port of the pod behind the Service's port (targetPort resolved); absent where a named port has no number. */
+  readonly port?: number;
+  /** The Secret mounted at the serving-certs path; absent where none is. Pods of one Service may mount different ones. */
+  readonly secretName?: string;
   /** Only ready pods are asked. */
   readonly served?: Served;
 }
@@ -134,6 +136,8 @@ export interface DeploymentState {
   readonly ownerReferences: readonly OwnerReference[];
   /** `kubectl.kubernetes.io/restartedAt` of the pod template, where it was restarted. */
   readonly restartedAt?: string;
+  /** The Secret that the pod template mounts at the serving-certs path; absent where it mounts none. */
+  readonly servingSecretName?: string;
 }
 
 /** The Secret that the serving pods really mount. The private key is looked at once, here, and dropped. */
@@ -149,15 +153,21 @@ export interface ServingSecret {
   readonly certificates?: Uint8Array;
   /** Whether `tls.key` is the key of the first certificate. */
   readonly key: "matches" | "mismatch" | "missing" | "unreadable";
+  /** Who last wrote `tls.crt`, and when; absent where managedFields do not say. */
   readonly lastWriter?: LastWriter;
+  readonly createdAt?: Date;
 }
 
 /** Service, endpoints, pods and mounted Secret behind one or more hooks. */
 export interface Backend {
   readonly namespace: string;
   readonly service: string;
+  /** The Service's port that the hooks call. Hooks that call another port of the same Service are another backend. */
+  readonly port: number;
   readonly exists: boolean;
-  /** ExternalName, headless or ClusterIP, as the object says; `none` where there is no Service. */
+  /** Whether the Service has that port. */
+  readonly portExists: boolean;
+  /** As the object says; LoadBalancer and NodePort have a cluster IP and count as ClusterIP. `none`: there is no Service. */
   readonly serviceType: "ClusterIP" | "Headless" | "ExternalName" | "none";
   readonly pods: readonly BackendPod[];
   /** Ready addresses that the EndpointSlices name, whether or not we know their pods. */
@@ -172,8 +182,11 @@ export interface Backend {
 export interface KaiConfig {
   readonly uid: string;
   readonly schedulerName: string;
+  /** v0.10 and later may name the configurations otherwise. */
   readonly mutatingConfigurationName?: string;
   readonly validatingConfigurationName?: string;
+  /** Whether the object speaks of a podgroup webhook (`spec.podGroupController.webhooks`), which v0.9 does not know. */
+  readonly speaksOfPodgroupWebhook: boolean;
 }
 
 export interface Leftover {
@@ -210,6 +223,10 @@ export interface ClusterSnapshot {
   /** The other hooks of the cluster that are called for pods: a probe may meet them. */
   readonly otherHooks: readonly Hook[];
   readonly backends: readonly Backend[];
+  /** The namespaces that were looked at: those of the Services behind KAI's hooks, or where KAI was looked for in vain. */
+  readonly namespaces: readonly string[];
+  /** Every Deployment of those namespaces: what is installed there tells the family. */
+  readonly deployments: readonly DeploymentState[];
   /** Deployment `kai-operator`, where there is one. */
   readonly operator?: DeploymentState;
   /** Absent where no operator family is there, so that it was not asked for. */
