@@ -47,7 +47,9 @@ const allowed: Record<string, readonly string[]> = {
 
 const isPure = (name: string): boolean =>
   (name.startsWith("trust/") && name !== "trust/mint.ts") ||
-  ["assess", "plan", "owner", "explain", "reach", "classify"].some((part) => name === `admission/${part}.ts`);
+  ["assess", "plan", "owner", "explain", "reach", "classify", "probe-pod"].some(
+    (part) => name === `admission/${part}.ts`,
+  );
 
 describe("architecture", () => {
   it("finds the sources", () => {
