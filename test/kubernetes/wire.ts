@@ -2,12 +2,12 @@
 // the API server's manners, not for Kubernetes.
 import { mkdtempSync, writeFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import https from "node:https";
+import https, { type ServerOptions } from "node:https";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Duplex } from "node:stream";
-import type { ServerOptions } from "node:https";
+import type { TLSSocket } from "node:tls";
 import { mintCertificate, type MintedCertificate } from "../../src/trust/mint.ts";
 
 export interface Seen {
@@ -35,6 +35,7 @@ export interface TestServer {
   /** Connections open now. */
   readonly open: () => number;
   readonly onUpgrade: (listener: (request: IncomingMessage, socket: Duplex, head: Buffer) => void) => void;
+  readonly onSecure: (listener: (socket: TLSSocket) => void) => void;
   readonly stop: () => Promise<void>;
 }
 
@@ -76,6 +77,7 @@ export async function startServer(behaviour: Behaviour, options: ServerOptions =
     connections: () => accepted,
     open: () => sockets.size,
     onUpgrade: (listener) => server.on("upgrade", listener),
+    onSecure: (listener) => server.on("secureConnection", listener),
     async stop() {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
