@@ -47,7 +47,7 @@ const allowed: Record<string, readonly string[]> = {
 
 const isPure = (name: string): boolean =>
   (name.startsWith("trust/") && name !== "trust/mint.ts") ||
-  ["assess", "plan", "owner", "explain", "reach", "classify", "probe-pod"].some(
+  ["assess", "plan", "owner", "family", "objects", "explain", "reach", "classify", "probe-pod"].some(
     (part) => name === `admission/${part}.ts`,
   );
 
