@@ -17,8 +17,8 @@ export interface ApiCall {
 }
 
 /**
- * Sends the call once. The value is the parsed JSON of a 2xx answer. No failure's text holds a credential, nor, where
- * the call is about a Secret, a value that was sent.
+ * Sends the call once. The value is the parsed JSON of a 2xx answer. No failure's text holds a credential, the whole of a
+ * stored object, or, where the call is about a Secret, any value of it.
  */
 export async function callOnce(session: Session, call: ApiCall): Promise<Result<unknown, Attempt<ApiFailure>>> {
   const { credentials } = session;
@@ -38,7 +38,7 @@ export async function callOnce(session: Session, call: ApiCall): Promise<Result<
   });
   const result = answer.ok ? valueOf(answer.value) : failure(attemptOf(answer.error));
   if (result.ok) return result;
-  const message = withoutSentSecrets(call, credentials.withoutSecrets(result.error.failure.message));
+  const message = withoutQuotedObjects(call, credentials.withoutSecrets(result.error.failure.message));
   return failure({ ...result.error, failure: { ...result.error.failure, message } });
 }
 
@@ -79,10 +79,18 @@ function attemptOf(error: {
   return { failure: { kind: error.kind, message: error.message }, transient: error.transient };
 }
 
-/** A refused Secret may be quoted in the refusal. Other objects' values stay: names in a text are what explains it. */
-function withoutSentSecrets(call: ApiCall, message: string): string {
-  if (!/\/secrets(\/|$)/.test(call.path)) return message;
-  return longTexts(call.body).reduce((left, value) => left.replaceAll(value, "[removed]"), message);
+/**
+ * Of a patched object that it cannot decode, such as one with a bundle that is not base64, the API server quotes the whole
+ * in its 422: the parts that were not sent, too, and so the key of a Secret (k8s.io/apiserver pkg/endpoints/handlers/
+ * patch.go, "patch: Invalid value"). Of a Secret no value is passed on at all. Other objects' single values stay, because
+ * the names in a text are what explains it.
+ */
+function withoutQuotedObjects(call: ApiCall, message: string): string {
+  if (!/\/secrets(\/|$)/.test(call.path)) {
+    return message.replaceAll(/\bpatch: Invalid value: "(?:[^"\\]|\\.)*"/g, "patch: Invalid value: [removed]");
+  }
+  const cut = message.replace(/\b((?:Invalid|Unsupported|Duplicate) value: ).*$/s, "$1[removed]");
+  return longTexts(call.body).reduce((left, value) => left.replaceAll(value, "[removed]"), cut);
 }
 
 function longTexts(value: unknown): string[] {
