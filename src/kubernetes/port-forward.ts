@@ -27,7 +27,8 @@ async function handshakeOnce(session: Session, target: PodPort): Promise<Handsha
   const headers = { ...options.value.headers, "User-Agent": "fleetmend" };
   const opened = await openPodTunnel(urlOf(session.server, target), { ...options.value, headers }, deadline);
   if (!opened.ok) {
-    return deadline.aborted ? final("timeout", late) : upgradeFailure(opened.error, session.credentials.withoutSecrets);
+    if (deadline.aborted) return final("timeout", late);
+    return upgradeFailure(opened.error, target.namespace, session.credentials.withoutSecrets);
   }
   const tunnel = opened.value;
   try {
@@ -62,14 +63,17 @@ function isTlsRecord(bytes: Uint8Array): boolean {
   return type === undefined || ((type === 22 || type === 21) && (version === undefined || version === 3));
 }
 
-function upgradeFailure(error: TunnelFailure, withoutSecrets: (text: string) => string): Handshake {
+function upgradeFailure(error: TunnelFailure, namespace: string, withoutSecrets: (text: string) => string): Handshake {
   if (error.kind === "broken") {
     const { message, transient } = error.failure;
     return failure({ failure: { kind: "unreachable", message: withoutSecrets(message) }, transient });
   }
   const { message, retryAfterSeconds } = failureOf(error.answer);
+  const kind = upgradeKind(error.answer);
+  // Where `get` is allowed and `create` is not, the API server 1.37 ends its text after "is forbidden: ".
+  const hint = kind === "forbidden" ? ` (get and create on pods/portforward in ${namespace} are needed)` : "";
   return failure({
-    failure: { kind: upgradeKind(error.answer), message: withoutSecrets(message) },
+    failure: { kind, message: withoutSecrets(message.replace(/:?\s*$/, "")) + hint },
     transient: error.answer.status === 429 || error.answer.status >= 500,
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   });

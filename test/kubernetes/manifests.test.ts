@@ -4,7 +4,15 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { parseAllDocuments } from "yaml";
 import { describe, expect, it } from "vitest";
-import { manifest, type ManifestNames } from "../../scripts/manifests.ts";
+import { manifest } from "../../scripts/manifests.ts";
+import {
+  capabilities,
+  parseRequest,
+  requestsBeyond,
+  requestsWithin,
+  type AccessRequest,
+  type Capability,
+} from "./rights.ts";
 
 interface Rule {
   readonly apiGroups?: readonly string[];
@@ -22,125 +30,33 @@ interface RbacObject {
   readonly subjects?: readonly unknown[];
 }
 
-type Capability = ManifestNames["capability"];
-const capabilities: readonly Capability[] = ["read", "prove", "repair"];
 const objectsOf = (text: string): readonly RbacObject[] =>
   parseAllDocuments(text).map((document) => document.toJS() as RbacObject);
 const shipped = (capability: Capability): string =>
   readFileSync(path.join(import.meta.dirname, "../../infra/kubernetes", `${capability}.yaml`), "utf8");
 const rulesOf = (capability: Capability) => objectsOf(shipped(capability)).flatMap(({ rules = [] }) => rules);
 
-/** `verb group/resource[/subresource] [name] [@namespace]`, or `verb url:/path`. */
-function isAllowed(capability: Capability, request: string): boolean {
-  const [verb = "", what = "", ...rest] = request.split(" ");
-  const name = rest.find((word) => !word.startsWith("@"));
-  const namespace = rest.find((word) => word.startsWith("@"))?.slice(1);
+function isAllowed(capability: Capability, text: string): boolean {
+  const request = parseRequest(text);
   return objectsOf(shipped(capability))
-    .filter(({ kind, metadata }) => kind === "ClusterRole" || (kind === "Role" && metadata.namespace === namespace))
+    .filter(({ kind, metadata: { namespace } }) => kind === "ClusterRole" || namespace === request.namespace)
     .flatMap(({ rules = [] }) => rules)
-    .some((rule) => rule.verbs.includes(verb) && covers(rule, what, name));
+    .some((rule) => rule.verbs.includes(request.verb) && covers(rule, request));
 }
 
-function covers(rule: Rule, what: string, name: string | undefined): boolean {
-  if (what.startsWith("url:")) return rule.nonResourceURLs?.includes(what.slice("url:".length)) ?? false;
-  const slash = what.indexOf("/");
+function covers(rule: Rule, request: AccessRequest): boolean {
+  if (request.url !== undefined) return rule.nonResourceURLs?.includes(request.url) ?? false;
   const isResource =
-    (rule.apiGroups?.includes(what.slice(0, slash)) ?? false) &&
-    (rule.resources?.includes(what.slice(slash + 1)) ?? false);
-  return isResource && (rule.resourceNames === undefined || rule.resourceNames.includes(name ?? ""));
+    (rule.apiGroups?.includes(request.group) ?? false) && (rule.resources?.includes(request.resource) ?? false);
+  return isResource && (rule.resourceNames === undefined || rule.resourceNames.includes(request.name ?? ""));
 }
-
-const secrets = [
-  "binder-webhook-tls-secret",
-  "admission-webhook-tls-secret",
-  "queuecontroller-webhook-tls-secret",
-  "kai-admission-webhook-tls-secret",
-  "queue-webhook-tls-secret",
-  "podgroup-webhook-tls-secret",
-];
-const registration = "admissionregistration.k8s.io";
-
-// Everything that fleetmend asks for, by the capability that it needs.
-const kai = "@kai-scheduler";
-const needed: Readonly<Record<Capability, readonly string[]>> = {
-  read: [
-    "get url:/version",
-    `list ${registration}/mutatingwebhookconfigurations`,
-    `list ${registration}/validatingwebhookconfigurations`,
-    `get ${registration}/mutatingwebhookconfigurations any`,
-    `get ${registration}/validatingwebhookconfigurations any`,
-    "get kai.scheduler/configs kai-config",
-    "get /namespaces osmo-workflows @osmo-workflows",
-    ...["/services", "/pods", "discovery.k8s.io/endpointslices", "apps/deployments", "batch/jobs"].flatMap((what) => [
-      `list ${what} ${kai}`,
-      `get ${what} any ${kai}`,
-    ]),
-    `get /serviceaccounts webhookmanager ${kai}`,
-  ],
-  prove: [
-    "create /pods @osmo-workflows",
-    `get /pods/portforward any ${kai}`,
-    `create /pods/portforward any ${kai}`,
-    ...secrets.map((name) => `get /secrets ${name} ${kai}`),
-  ],
-  repair: [
-    ...["mutating-binder", "kai-binder", "kai-admission", "mutating-kai-admission"].map(
-      (name) => `patch ${registration}/mutatingwebhookconfigurations ${name}`,
-    ),
-    ...[
-      "validating-binder",
-      "kai-binder",
-      "kai-queuecontroller",
-      "kai-admission",
-      "validating-kai-admission",
-      "kai-queue-validation-v2",
-      "kai-podgroup-validation-v2alpha2",
-    ].map((name) => `patch ${registration}/validatingwebhookconfigurations ${name}`),
-    ...secrets.map((name) => `patch /secrets ${name} ${kai}`),
-    ...["binder", "kai-admission", "queuecontroller", "admission", "queue-controller", "podgroup-controller"].map(
-      (name) => `patch apps/deployments ${name} ${kai}`,
-    ),
-    `create coordination.k8s.io/leases ${kai}`,
-    `get coordination.k8s.io/leases fleetmend ${kai}`,
-    `update coordination.k8s.io/leases fleetmend ${kai}`,
-  ],
-};
-
-// What no capability may do.
-const forbidden = [
-  `list /secrets ${kai}`,
-  `watch /secrets ${kai}`,
-  `get /secrets another ${kai}`,
-  `delete /secrets ${secrets[0] ?? ""} ${kai}`,
-  "get /secrets binder-webhook-tls-secret @osmo-workflows",
-  "create /pods @kai-scheduler",
-  "create /pods @default",
-  "delete /pods any @osmo-workflows",
-  `create /pods/exec any ${kai}`,
-  "create /pods/portforward any @osmo-workflows",
-  "list /pods @default",
-  `patch ${registration}/mutatingwebhookconfigurations somebody-elses`,
-  `patch ${registration}/validatingwebhookconfigurations aks-node-validating-webhook`,
-  `update ${registration}/mutatingwebhookconfigurations kai-binder`,
-  `delete ${registration}/mutatingwebhookconfigurations kai-binder`,
-  `create ${registration}/mutatingwebhookconfigurations`,
-  `patch apps/deployments kai-operator ${kai}`,
-  `patch apps/deployments/scale binder ${kai}`,
-  `update coordination.k8s.io/leases kai-scheduler ${kai}`,
-  "patch kai.scheduler/configs kai-config",
-  "get /nodes any",
-];
 
 describe.each(capabilities)("the manifest of %s", (capability) => {
-  const level = capabilities.indexOf(capability);
-  const within = capabilities.slice(0, level + 1).flatMap((each) => needed[each]);
-  const beyond = capabilities.slice(level + 1).flatMap((each) => needed[each]);
-
-  it.each(within)("allows: %s", (request) => {
+  it.each(requestsWithin(capability))("allows: %s", (request) => {
     expect(isAllowed(capability, request)).toBe(true);
   });
 
-  it.each([...beyond, ...forbidden])("does not allow: %s", (request) => {
+  it.each(requestsBeyond(capability))("does not allow: %s", (request) => {
     expect(isAllowed(capability, request)).toBe(false);
   });
 

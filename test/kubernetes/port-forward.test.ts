@@ -305,8 +305,19 @@ describe("handshake: no chain", () => {
     const api = await clusterWith((server) => {
       server.onUpgrade((_request, socket) => socket.end(refused(line, "pods is what the server says")));
     });
-    expect(await failureFrom(api)).toEqual({ kind, message: "pods is what the server says" });
+    const error = await failureFrom(api);
+    expect(error.kind).toBe(kind);
+    expect(error.message).toMatch(/^pods is what the server says/);
     expect(api.requestCount()).toBe(requests);
+  });
+
+  it("says which rights are needed where the server's text ends before it does", async () => {
+    const api = await clusterWith((server) => {
+      server.onUpgrade((_request, socket) => socket.end(refused("403 Forbidden", 'pods "binder-1" is forbidden: ')));
+    });
+    expect((await failureFrom(api)).message).toBe(
+      'pods "binder-1" is forbidden (get and create on pods/portforward in kai-scheduler are needed)',
+    );
   });
 
   it("gets through where the API server was busy once", async () => {
