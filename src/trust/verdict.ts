@@ -14,6 +14,11 @@ export interface VerifyInput {
   readonly at: Date;
   /** The Go release that the API server was built with (`goVersion` of `GET /version`). */
   readonly go: GoRelease;
+  /**
+   * Its patch: 13 for `go1.24.13`. Without it, a chain that the patches of the release judge differently is undetermined
+   * (few are); 1.19 is then 1.19.8.
+   */
+  readonly patch?: number;
 }
 
 /** What a person needs to tell one certificate from another. Serial and subject do not: KAI never changes them. */
