@@ -13,7 +13,7 @@ export interface KubeconfigParts {
 
 export interface Kubeconfig {
   readonly file: string;
-  remove(): Promise<void>;
+  readonly remove: () => Promise<void>;
 }
 
 /** Writes it, with the one context `lab`. */

@@ -2,54 +2,32 @@
 // Nothing deployed imports this. Nothing is left behind once `stop` has resolved.
 import { randomBytes } from "node:crypto";
 import { mintCertificate } from "../trust/mint.ts";
-import type { Verdict, VerifyInput } from "../trust/verdict.ts";
-import { faults, type Fault, type FaultContext } from "./kai/faults.ts";
-import { runPostHook, runPreHook } from "./kai/hook-jobs.ts";
-import { installKai } from "./kai/install.ts";
+import { startCluster, type ClusterOptions, type PodAnswer } from "./cluster.ts";
+import { faults, type Fault } from "./kai/faults.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
 import { startApiServer } from "./kubernetes/api-server.ts";
-import { createDeploymentController } from "./kubernetes/deployment-controller.ts";
-import { createKubelet } from "./kubernetes/kubelet.ts";
-import { createPod } from "./kubernetes/pod-create.ts";
-import { resources } from "./kubernetes/resources.ts";
-import type { Right } from "./kubernetes/rights.ts";
-import { serviceRoutes } from "./kubernetes/service-routes.ts";
-import { createStore, type Store } from "./kubernetes/store.ts";
-import { createWebhookClients } from "./kubernetes/webhook-client.ts";
+import { rightsOf, type Capability } from "./kubernetes/capability-rights.ts";
 
 export type { Fault } from "./kai/faults.ts";
 
-export interface LabOptions {
-  /** The verdict that decides each handshake of the lab's API server. */
-  readonly verify: (input: VerifyInput) => Verdict;
-  /** KAI's namespace. Default `kai-scheduler`. */
-  readonly namespace?: string;
-  /** Pods behind the webhook. Default 1, as the chart has it. */
-  readonly replicas?: number;
-  /** When KAI was installed: the time of its objects and of its first certificate. Default: now. */
-  readonly installedAt?: Date;
-  /** From a change of the Secret to the change of the files in the pods. Default 0; in life 30 to 100 s. */
-  readonly mountRefreshMs?: number;
-  /** How long unused connections from the API server to a webhook are kept. Default 90,000, as in life. */
-  readonly idleMs?: number;
-  /** From the creation of a pod to its readiness. Default 0. */
-  readonly podStartMs?: number;
-  /** What the user of the kubeconfig may do. Default: everything. */
-  readonly rights?: readonly Right[];
+export interface LabOptions extends ClusterOptions {
+  /** What the user of the kubeconfig may do, after the manifests of infra/kubernetes. Default `repair`. */
+  readonly capability?: Capability;
 }
 
 export interface Lab {
   /** The path of a kubeconfig whose current context, `lab`, is this cluster. */
   readonly kubeconfig: string;
   readonly url: string;
-  readonly namespace: string;
   /** Makes a fault happen; resolves when it has come about. */
-  inject(fault: Fault): Promise<void>;
-  /** Runs a helm upgrade to its end and restarts what is stuck: the cluster is healthy again. */
-  heal(): Promise<void>;
+  readonly inject: (fault: Fault) => Promise<void>;
+  /** Runs a helm upgrade to its end, which restarts what is stuck: the cluster is healthy again. */
+  readonly heal: () => Promise<void>;
+  /** A workflow's pod is created, as OSMO does it, and for the lab's sake only as a dry run: what the API server says. */
+  readonly createPod: () => Promise<PodAnswer>;
   /** Ends all connections that the API server keeps to webhooks, as its restart does. */
-  restartApiServer(): void;
-  stop(): Promise<void>;
+  readonly restartApiServer: () => void;
+  readonly stop: () => Promise<void>;
 }
 
 // The release that the contract scenarios compare the lab with.
@@ -62,75 +40,34 @@ const version = {
   compiler: "gc",
   platform: "linux/amd64",
 };
-const user = "fleetmend-lab";
-const everything: readonly Right[] = [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }];
-const tenYears = 10 * 365 * 24 * 60 * 60 * 1000;
 
 /** Ready, and healthy, when it resolves. The caller stops it. */
-export async function startLab(options: LabOptions): Promise<Lab> {
-  const { namespace = "kai-scheduler", replicas = 1, mountRefreshMs = 0, idleMs = 90_000, podStartMs = 0 } = options;
-  let past = options.installedAt;
-  const now = (): Date => past ?? new Date();
-  const store = createStore(now);
-  const kubelet = createKubelet(store, { mountRefreshMs, idleMs });
-  const controller = createDeploymentController(store, kubelet, namespace, { podStartMs, now });
-  const route = serviceRoutes(store, kubelet);
-  const clients = createWebhookClients({ verify: options.verify, go: "1.26", now, route, idleMs });
-  const hooks = { store, namespace, now };
-
-  createNamespaces(store, ["default", "kube-system", namespace, "osmo-workflows"], now);
-  await installKai(hooks, controller, replicas);
-  await kubelet.settled();
-  past = undefined;
-
+export async function startLab(options: LabOptions = {}): Promise<Lab> {
+  const { capability = "repair" } = options;
+  const cluster = await startCluster(options);
+  const { store, clients, kubelet, now, createPod } = cluster;
   const token = randomBytes(32).toString("base64url");
+  const user = { name: `fleetmend-${capability}`, token, rights: await rightsOf(capability) };
   const serving = await servingCertificate(now());
-  const account = { name: user, token, rights: options.rights ?? everything };
-  const server = await startApiServer({ store, clients, kubelet, now, serving, user: account, version });
+  const server = await startApiServer({ store, clients, kubelet, now, serving, user, version });
   const url = `https://127.0.0.1:${String(server.port)}`;
-  const kubeconfig = await writeKubeconfig({ url, caPem: serving.caPem, token, user });
-
-  const context: FaultContext = {
-    ...hooks,
-    kubelet,
-    clients,
-    createSomePod: async () => {
-      const target = { resource: resources.pods, namespace: "osmo-workflows", name: "", subresource: "" };
-      const container = { name: "step", image: "registry.invalid/step:1" };
-      const body = { metadata: { generateName: "workflow-" }, spec: { containers: [container] } };
-      const writer = { manager: "osmo", at: now() };
-      await createPod({ target, dryRun: true, body, user: "osmo", writer }, store, clients);
-    },
-  };
+  const kubeconfig = await writeKubeconfig({ url, caPem: serving.caPem, token, user: user.name });
   return {
     kubeconfig: kubeconfig.file,
     url,
-    namespace,
-    inject: (fault) => faults[fault](context),
-    async heal() {
-      await runPreHook(hooks);
-      runPostHook(hooks);
-      await controller.rollOut("binder");
-      clients.close();
-    },
+    inject: (fault) => faults[fault](cluster),
+    heal: cluster.upgradeKai,
+    createPod,
     restartApiServer: () => {
       clients.close();
     },
     async stop() {
-      controller.stop();
-      clients.close();
-      await Promise.all([server.stop(), kubelet.stop(), kubeconfig.remove()]);
+      await Promise.all([server.stop(), cluster.stop(), kubeconfig.remove()]);
     },
   };
 }
 
-function createNamespaces(store: Store, names: readonly string[], now: () => Date): void {
-  for (const name of names) {
-    const metadata = { name, labels: { "kubernetes.io/metadata.name": name } };
-    const object = { metadata, spec: { finalizers: ["kubernetes"] }, status: { phase: "Active" } };
-    store.create({ resource: resources.namespaces, namespace: "", name }, object, { manager: "kubectl", at: now() });
-  }
-}
+const tenYears = 10 * 365 * 24 * 60 * 60 * 1000;
 
 /** A CA of the lab's own, and a certificate of it for 127.0.0.1. */
 async function servingCertificate(at: Date): Promise<{ cert: string; key: string; caPem: string }> {

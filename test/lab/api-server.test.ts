@@ -3,7 +3,7 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { startLab, type Lab } from "../../src/lab/start.ts";
-import { rawCall, rawPatch } from "./lab-client.ts";
+import { rawCall, rawPatch } from "../contract/raw-call.ts";
 
 const admission = "/apis/admissionregistration.k8s.io/v1";
 const holder = `${admission}/mutatingwebhookconfigurations/kai-binder`;
@@ -21,9 +21,6 @@ beforeAll(async () => {
   lab = await startLab({
     installedAt,
     replicas: 2,
-    verify: () => {
-      throw new Error("no webhook is called in these tests");
-    },
   });
 });
 afterAll(() => lab.stop());
@@ -193,22 +190,26 @@ describe("the lab's API server", () => {
   });
 
   it("refuses a PUT of a Lease that was written meanwhile", async () => {
-    const named = { metadata: { name: "fence" }, spec: { holderIdentity: "one" } };
+    const named = { metadata: { name: "fleetmend" }, spec: { holderIdentity: "one" } };
     const created = await rawCall(lab.kubeconfig, leases, { method: "POST", body: named });
     expect(created.status).toBe(201);
     const lease = created.body as Record<string, unknown>;
     const put = { method: "PUT", body: { ...lease, spec: { holderIdentity: "two" } } };
-    expect((await rawCall(lab.kubeconfig, `${leases}/fence`, put)).status).toBe(200);
+    expect((await rawCall(lab.kubeconfig, `${leases}/fleetmend`, put)).status).toBe(200);
     const message =
-      'Operation cannot be fulfilled on leases.coordination.k8s.io "fence": the object has been modified; ' +
+      'Operation cannot be fulfilled on leases.coordination.k8s.io "fleetmend": the object has been modified; ' +
       "please apply your changes to the latest version and try again";
-    expect(await rawCall(lab.kubeconfig, `${leases}/fence`, put)).toMatchObject({
+    expect(await rawCall(lab.kubeconfig, `${leases}/fleetmend`, put)).toMatchObject({
       status: 409,
-      body: { reason: "Conflict", message, details: { name: "fence", group: "coordination.k8s.io", kind: "leases" } },
+      body: {
+        reason: "Conflict",
+        message,
+        details: { name: "fleetmend", group: "coordination.k8s.io", kind: "leases" },
+      },
     });
     expect(await rawCall(lab.kubeconfig, leases, { method: "POST", body: named })).toMatchObject({
       status: 409,
-      body: { reason: "AlreadyExists", message: 'leases.coordination.k8s.io "fence" already exists' },
+      body: { reason: "AlreadyExists", message: 'leases.coordination.k8s.io "fleetmend" already exists' },
     });
   });
 
@@ -225,21 +226,7 @@ describe("the lab's API server", () => {
 describe("rights in the lab", () => {
   let restricted: Lab;
   beforeAll(async () => {
-    restricted = await startLab({
-      rights: [
-        {
-          verbs: ["get"],
-          apiGroups: [""],
-          resources: ["secrets"],
-          resourceNames: ["mine"],
-          namespace: "kai-scheduler",
-        },
-        { verbs: ["list"], apiGroups: ["apps"], resources: ["deployments"] },
-      ],
-      verify: () => {
-        throw new Error("no webhook is called in these tests");
-      },
-    });
+    restricted = await startLab({ capability: "read" });
   });
   afterAll(() => restricted.stop());
 
@@ -247,25 +234,43 @@ describe("rights in the lab", () => {
     {
       url: secretPath,
       message:
-        'secrets "binder-webhook-tls-secret" is forbidden: User "fleetmend-lab" cannot get resource "secrets" in API ' +
+        'secrets "binder-webhook-tls-secret" is forbidden: User "fleetmend-read" cannot get resource "secrets" in API ' +
         'group "" in the namespace "kai-scheduler"',
     },
     {
-      url: `${admission}/mutatingwebhookconfigurations`,
+      url: `${admission}/mutatingwebhookconfigurations/kai-binder`,
+      method: "PATCH",
       message:
-        'mutatingwebhookconfigurations.admissionregistration.k8s.io is forbidden: User "fleetmend-lab" cannot list ' +
-        'resource "mutatingwebhookconfigurations" in API group "admissionregistration.k8s.io" at the cluster scope',
+        'mutatingwebhookconfigurations.admissionregistration.k8s.io "kai-binder" is forbidden: User "fleetmend-read" ' +
+        'cannot patch resource "mutatingwebhookconfigurations" in API group "admissionregistration.k8s.io" ' +
+        "at the cluster scope",
     },
-  ])("refuse as RBAC refuses: $url", async ({ url, message }) => {
-    const answer = await rawCall(restricted.kubeconfig, url);
+    {
+      url: "/api/v1/namespaces/default/pods",
+      message:
+        'pods is forbidden: User "fleetmend-read" cannot list resource "pods" in API group "" in the namespace "default"',
+    },
+  ])("refuse as RBAC refuses: $url", async ({ url, message, method = "GET" }) => {
+    const answer = await rawCall(restricted.kubeconfig, url, { method });
     expect(answer).toMatchObject({ status: 403, body: { reason: "Forbidden", message } });
   });
 
   it.each([
-    { access: { verb: "get", resource: "secrets", name: "mine", namespace: "kai-scheduler" }, allowed: true },
-    { access: { verb: "get", resource: "secrets", name: "mine", namespace: "default" }, allowed: false },
-    { access: { verb: "get", resource: "secrets", namespace: "kai-scheduler" }, allowed: false },
-    { access: { verb: "list", group: "apps", resource: "deployments", namespace: "default" }, allowed: true },
+    { access: { verb: "list", resource: "pods", namespace: "kai-scheduler" }, allowed: true },
+    { access: { verb: "list", resource: "pods", namespace: "default" }, allowed: false },
+    {
+      access: { verb: "get", resource: "serviceaccounts", name: "webhookmanager", namespace: "kai-scheduler" },
+      allowed: true,
+    },
+    { access: { verb: "get", resource: "serviceaccounts", namespace: "kai-scheduler" }, allowed: false },
+    {
+      access: { verb: "list", group: "admissionregistration.k8s.io", resource: "mutatingwebhookconfigurations" },
+      allowed: true,
+    },
+    {
+      access: { verb: "create", resource: "pods", subresource: "portforward", namespace: "kai-scheduler" },
+      allowed: false,
+    },
   ])("are told by a SelfSubjectAccessReview: $access", async ({ access, allowed }) => {
     const url = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
     const call = { method: "POST", body: { spec: { resourceAttributes: access } } };
@@ -279,7 +284,15 @@ describe("rights in the lab", () => {
     const url = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
     const call = { method: "POST", body: { spec: { namespace: "default" } } };
     const { body } = await rawCall(restricted.kubeconfig, url, call);
-    const resourceRules = [{ verbs: ["list"], apiGroups: ["apps"], resources: ["deployments"] }];
+    const resourceRules = [
+      {
+        verbs: ["get", "list"],
+        apiGroups: ["admissionregistration.k8s.io"],
+        resources: ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+      },
+      { verbs: ["get"], apiGroups: ["kai.scheduler"], resources: ["configs"], resourceNames: ["kai-config"] },
+      { verbs: ["get"], apiGroups: [""], resources: ["namespaces"], resourceNames: ["osmo-workflows"] },
+    ];
     expect(body).toMatchObject({ status: { resourceRules, nonResourceRules: [], incomplete: false } });
   });
 });

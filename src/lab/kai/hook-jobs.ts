@@ -1,6 +1,6 @@
 // What KAI's helm hooks of v0.2 to v0.8 do (cmd/webhookmanager): the pre hook always makes a new pair, the post hook copies
 // it into every bundle, and both clean up behind them when they succeed. A drift is the first without the second.
-import { mintKaiCertificate } from "../../trust/mint.ts";
+import { mintKaiCertificate, type KeyPair } from "../../trust/mint.ts";
 import { resources, type Resource } from "../kubernetes/resources.ts";
 import type { Store } from "../kubernetes/store.ts";
 import type { StoredObject } from "../kubernetes/stored-object.ts";
@@ -16,25 +16,30 @@ export interface HookOptions {
   readonly store: Store;
   readonly namespace: string;
   readonly now: () => Date;
+  /** The key pair of the next certificate that is made. */
+  readonly keys: () => Promise<KeyPair>;
 }
 
 /** `pre-install,pre-upgrade`, `--upsert-secret`: a new pair, even where the present one is good. */
 export async function runPreHook(options: HookOptions): Promise<void> {
-  const { store, namespace, now } = options;
-  const minted = await mintKaiCertificate({ serverName: familyA.serverNameIn(namespace), notBefore: now() });
+  const serverName = familyA.serverNameIn(options.namespace);
+  const minted = await mintKaiCertificate({ serverName, notBefore: options.now(), keys: await options.keys() });
   writePair(options, { certificates: minted.pem, key: minted.keyPem }, manager);
-  store.remove({ resource: resources.jobs, namespace, name: "pre-install-hook" });
-  leaveBehind(options, "pre-install-hook", "Complete");
+  cleanUp(options);
 }
 
 /** `post-install,post-upgrade`, `--patch-webhooks`: the bytes of `tls.crt` into every entry of both holders. */
 export function runPostHook(options: HookOptions): void {
-  const { store, namespace } = options;
   const bundle = certificatesOf(options);
   for (const resource of holders) setBundle(options, resource, bundle, manager);
-  // helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded.
-  store.remove({ resource: resources.jobs, namespace, name: "pre-install-hook" });
-  store.remove({ resource: resources.jobs, namespace, name: "post-install-hook" });
+  cleanUp(options);
+}
+
+/** `helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded`, on the Jobs and on what they run as. */
+function cleanUp({ store, namespace }: HookOptions): void {
+  for (const name of ["pre-install-hook", "post-install-hook"]) {
+    store.remove({ resource: resources.jobs, namespace, name });
+  }
   store.remove({ resource: resources.serviceAccounts, namespace, name: manager });
 }
 

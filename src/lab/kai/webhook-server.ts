@@ -60,6 +60,8 @@ function respond(request: IncomingMessage, response: ServerResponse): void {
   request.on("end", () => {
     const review = JSON.parse(Buffer.concat(chunks).toString("utf8")) as { readonly request: { readonly uid: string } };
     response.setHeader("content-type", "application/json");
+    // Said outright, or Node adds `Keep-Alive: timeout=…`, which Go's server does not send and Node's client obeys.
+    response.setHeader("connection", "keep-alive");
     response.end(
       JSON.stringify({
         kind: "AdmissionReview",

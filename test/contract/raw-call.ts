@@ -1,4 +1,4 @@
-// Plain HTTPS to the lab, without our own adapter: what is sent is what the test says, and the answer is what was sent.
+// Plain HTTPS to an API server, without our own adapter: what is sent is what the test says, and so is the answer.
 import { readFileSync } from "node:fs";
 import { request } from "node:https";
 import { parse } from "yaml";
