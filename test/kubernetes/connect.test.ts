@@ -252,6 +252,17 @@ describe("connect: a proxy", () => {
     await expect.poll(() => server.open()).toBe(0);
   });
 
+  it("carries a port-forward, too", async () => {
+    const server = await serve();
+    server.onUpgrade((_request, socket) => socket.end("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"));
+    const proxy = await startProxy();
+    const cluster = { "proxy-url": proxy.url };
+    const made = await connection({ kubeconfig: writeKubeconfig({ ...server, server: server.url, cluster }) });
+    const target = { namespace: "kai", pod: "binder-1", port: 9443, serverName: "binder.kai.svc" };
+    expect(await made.cluster.handshake(target)).toMatchObject({ ok: false, error: { kind: "not-found" } });
+    expect(proxy.asked.length).toBe(1);
+  });
+
   it("of the environment is used where the cluster names none", async () => {
     const proxy = await startProxy(() => false);
     const kubeconfig = writeKubeconfig({ server: "https://kai.invalid" });
