@@ -178,12 +178,14 @@ const classes: readonly { readonly failureClass: FailureClass; readonly text: Re
     failureClass: "service-unroutable",
     text: /^(unsupported service type |cannot route to service with ClusterIP )/,
   },
-  {
-    failureClass: "tunnel",
-    text: /^(proxy error from |proxyconnect tcp: |reading HTTP response from CONNECT |rpc error: )|No agent available|dial timeout, backstop/,
-  },
+  { failureClass: "tunnel", text: /^proxyconnect tcp: / },
   { failureClass: "dns", text: /^dial tcp: lookup |no such host$/ },
   { failureClass: "connection-refused", text: /connection refused$/ },
+  // A proxy that gives the reason of the dial behind it has been taken at its word above.
+  {
+    failureClass: "tunnel",
+    text: /^(proxy error from |reading HTTP response from CONNECT |rpc error: )|No agent available|dial timeout, backstop/,
+  },
   { failureClass: "no-route", text: /(no route to host|network is unreachable)$/ },
   {
     failureClass: "timeout",

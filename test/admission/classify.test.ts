@@ -59,6 +59,10 @@ const causes: readonly (readonly [FailureClass, string])[] = [
   ["no-route", "dial tcp 10.96.0.9:443: connect: no route to host"],
   ["no-route", "dial tcp 10.96.0.9:443: connect: network is unreachable"],
   ["tunnel", "proxy error from /run/proxy.sock while dialing 10.96.7.7:443, code 503: 503 Service Unavailable"],
+  [
+    "connection-refused",
+    "proxy error from /run/proxy.sock while dialing 10.96.7.7:443, code 502: 502 dial tcp 10.96.7.7:443: connect: connection refused",
+  ],
   ["tunnel", "No agent available"],
   ["tunnel", "proxyconnect tcp: dial tcp 10.0.0.3:3128: connect: connection refused"],
   ["dns", "dial tcp: lookup hooks.example.com on 10.0.0.10:53: no such host"],
