@@ -47,9 +47,22 @@ const allowed: Record<string, readonly string[]> = {
 
 const isPure = (name: string): boolean =>
   (name.startsWith("trust/") && name !== "trust/mint.ts") ||
-  ["assess", "plan", "owner", "family", "objects", "explain", "reach", "classify", "probe-pod"].some(
-    (part) => name === `admission/${part}.ts`,
-  );
+  [
+    "assess",
+    "plan",
+    "owner",
+    "family",
+    "objects",
+    "explain",
+    "reach",
+    "classify",
+    "probe-pod",
+    "served-trust",
+    "fresh-connection",
+    "refusing-hook",
+    "hook-results",
+    "probe-findings",
+  ].some((part) => name === `admission/${part}.ts`);
 
 describe("architecture", () => {
   it("finds the sources", () => {
