@@ -13,15 +13,18 @@ const version = v.object({ gitVersion: text, goVersion: v.string() });
 
 /**
  * `GET /version`. A Go release later than we know is judged as the newest known, an earlier one as the oldest (AKS has
- * offered none for years). Fails where the release cannot be read at all.
+ * offered none for years). The patch counts only for a release that we know: few chains are judged differently by it, and
+ * those are undetermined without. Fails where the release cannot be read at all.
  */
 export function parseVersion(answer: unknown): Result<ServerVersion, string> {
   const parsed = parseWith(version, answer);
   if (!parsed.ok) return parsed;
-  const minor = /^go1\.(\d+)/.exec(parsed.value.goVersion)?.[1];
+  const [, minor, patch] = /^go1\.(\d+)(?:\.(\d+))?/.exec(parsed.value.goVersion) ?? [];
   if (minor === undefined) return failure(`goVersion is ${JSON.stringify(parsed.value.goVersion)}, not a Go release`);
   const place = Math.min(Math.max(Number(minor) - oldestMinor, 0), releases.length - 1);
-  return success({ ...parsed.value, go: releases[place] ?? "1.26" });
+  const go = releases[place] ?? "1.26";
+  const isKnown = patch !== undefined && go === `1.${minor}`;
+  return success({ ...parsed.value, go, ...(isKnown && { goPatch: Number(patch) }) });
 }
 
 const strings = listOf(v.string());

@@ -12,6 +12,8 @@ export interface ServerVersion {
   readonly goVersion: string;
   /** The release whose rules apply; a later Go than we know is judged as the newest known. */
   readonly go: GoRelease;
+  /** The patch of that release (8 for `go1.26.8`); absent where it is not told, or the release is not one we know. */
+  readonly goPatch?: number;
 }
 
 export type HolderKind = "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration";

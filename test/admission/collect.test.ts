@@ -430,14 +430,15 @@ describe("what cannot be seen", () => {
   });
 
   it.each([
-    { goVersion: "go1.26.8", go: "1.26" },
-    { goVersion: "go1.23.4 X:boringcrypto", go: "1.23" },
+    { goVersion: "go1.26.8", go: "1.26", goPatch: 8 },
+    { goVersion: "go1.23.4 X:boringcrypto", go: "1.23", goPatch: 4 },
+    { goVersion: "go1.25rc1", go: "1.25" },
     { goVersion: "go1.31.0", go: "1.26" },
     { goVersion: "go1.17", go: "1.19" },
-  ])("is not the Go release of $goVersion: judged as $go", async ({ goVersion, go }) => {
+  ])("is not the Go release of $goVersion: judged as $go", async ({ goVersion, ...release }) => {
     const answers = { "/version": success({ gitVersion: "v1.37.2", goVersion }) };
     const snapshot = await look(serve(await healthy("v0.5.5"), { answers }));
-    expect(snapshot.server).toEqual({ seen: true, value: { gitVersion: "v1.37.2", goVersion, go } });
+    expect(snapshot.server).toEqual({ seen: true, value: { gitVersion: "v1.37.2", goVersion, ...release } });
   });
 });
 
