@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { withCluster } from "../src/compose.ts";
-import { startServer, writeKubeconfig, type TestServer } from "./kubernetes/wire.ts";
+import { soon, startServer, writeKubeconfig, type TestServer } from "./kubernetes/wire.ts";
 
 const servers: TestServer[] = [];
 afterEach(async () => {
@@ -21,7 +21,7 @@ describe("withCluster", () => {
       await cluster.get("/version"),
     ]);
     expect(result).toEqual({ ok: true, value: ["test", { ok: true, value: { gitVersion: "v1.37.2" } }] });
-    await expect.poll(server.open).toBe(0);
+    await expect.poll(server.open, soon).toBe(0);
   });
 
   it("closes them where the use case throws", async () => {
@@ -31,7 +31,7 @@ describe("withCluster", () => {
       throw new Error("a defect");
     });
     await expect(thrown).rejects.toThrow("a defect");
-    await expect.poll(server.open).toBe(0);
+    await expect.poll(server.open, soon).toBe(0);
   });
 
   it("does not run the use case where there is no cluster to choose", async () => {

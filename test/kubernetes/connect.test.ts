@@ -5,7 +5,7 @@ import type { TLSSocket } from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
 import { connect, type ConnectOptions } from "../../src/kubernetes/connect.ts";
 import { mintCertificate } from "../../src/trust/mint.ts";
-import { base64, listen, startServer, status, writeFile, writeKubeconfig, type Behaviour } from "./wire.ts";
+import { base64, listen, soon, startServer, status, writeFile, writeKubeconfig, type Behaviour } from "./wire.ts";
 
 const stops: (() => unknown)[] = [];
 afterEach(async () => {
@@ -249,7 +249,7 @@ describe("connect: a proxy", () => {
     for (let request = 0; request < 3; request += 1) expect((await made.cluster.get("/x")).ok).toBe(true);
     expect(proxy.asked).toEqual([[new URL(server.url).host, `Basic ${base64("jane:sekret-of-the-proxy")}`]]);
     made.close();
-    await expect.poll(() => server.open()).toBe(0);
+    await expect.poll(() => server.open(), soon).toBe(0);
   });
 
   it("carries a port-forward, too", async () => {
@@ -285,7 +285,7 @@ describe("connect: a proxy", () => {
       requestTimeoutMs: 100,
     });
     expect(await made.cluster.create("/x", {})).toMatchObject({ ok: false, error: { kind: "timeout" } });
-    await expect.poll(() => connectionsOf(silent)).toBe(0);
+    await expect.poll(() => connectionsOf(silent), soon).toBe(0);
   });
 });
 

@@ -34,11 +34,13 @@ const objectsOf = (text: string): readonly RbacObject[] =>
   parseAllDocuments(text).map((document) => document.toJS() as RbacObject);
 const shipped = (capability: Capability): string =>
   readFileSync(path.join(import.meta.dirname, "../../infra/kubernetes", `${capability}.yaml`), "utf8");
-const rulesOf = (capability: Capability) => objectsOf(shipped(capability)).flatMap(({ rules = [] }) => rules);
+const parsed = new Map(capabilities.map((capability) => [capability, objectsOf(shipped(capability))]));
+const shippedObjects = (capability: Capability): readonly RbacObject[] => parsed.get(capability) ?? [];
+const rulesOf = (capability: Capability) => shippedObjects(capability).flatMap(({ rules = [] }) => rules);
 
 function isAllowed(capability: Capability, text: string): boolean {
   const request = parseRequest(text);
-  return objectsOf(shipped(capability))
+  return shippedObjects(capability)
     .filter(({ kind, metadata: { namespace } }) => kind === "ClusterRole" || namespace === request.namespace)
     .flatMap(({ rules = [] }) => rules)
     .some((rule) => rule.verbs.includes(request.verb) && covers(rule, request));
@@ -76,7 +78,7 @@ describe.each(capabilities)("the manifest of %s", (capability) => {
   });
 
   it("binds every role that it defines to the same subjects, and nothing else", () => {
-    const objects = objectsOf(shipped(capability));
+    const objects = shippedObjects(capability);
     const scope = ({ metadata }: RbacObject): string => metadata.namespace ?? "";
     const roles = objects.filter(({ rules }) => rules !== undefined);
     const bindings = objects.filter(({ rules }) => rules === undefined);

@@ -6,7 +6,7 @@ import { connect } from "../../src/kubernetes/connect.ts";
 import type { ClusterApi } from "../../src/admission/cluster-api.ts";
 import { mintCertificate, mintKaiCertificate, type MintedCertificate, type MintOptions } from "../../src/trust/mint.ts";
 import { forwardPorts, type KubeletOptions } from "./kubelet.ts";
-import { listen, startServer, writeKubeconfig, type Behaviour } from "./wire.ts";
+import { listen, soon, startServer, writeKubeconfig, type Behaviour } from "./wire.ts";
 
 const stops: (() => unknown)[] = [];
 afterEach(async () => {
@@ -198,7 +198,7 @@ describe("handshake: the wire", () => {
       server.onUpgrade(forwardPorts({ behind: () => relay }));
     });
     expect((await api.handshake(target)).ok).toBe(true);
-    await expect.poll(() => sockets.size + openToServer()).toBe(0);
+    await expect.poll(() => sockets.size + openToServer(), soon).toBe(0);
   });
 });
 

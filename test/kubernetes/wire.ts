@@ -146,3 +146,6 @@ export function writeFile(name: string, content: string): string {
 export function base64(text: string): string {
   return Buffer.from(text).toString("base64");
 }
+
+/** For `expect.poll`: a busy machine takes its time to close a connection. */
+export const soon = { timeout: 10_000 };
