@@ -43,8 +43,12 @@ export interface EgressOptions {
 export interface Egress {
   /** Makes new connections to a Service (`namespace/name`) fail in this way, or work again. */
   setFault(service: string, fault: ServiceFault | undefined): void;
+  /** Every Service works again. */
+  clearFaults(): void;
   /** Closes the open connections to a Service, or to all: what ends the API server's kept-alive connections. */
   closeConnections(service?: string): void;
+  /** The ready endpoints of a Service (`namespace/name`) on all its ports, as the pod network knows them now. */
+  readyEndpoints(service: string): readonly PodAddress[];
   /** Connections now open to a Service. */
   connectionCount(service: string): number;
   stop(): Promise<void>;
@@ -82,7 +86,11 @@ export async function openEgress(options: EgressOptions): Promise<Egress> {
       if (fault === undefined) faults.delete(service);
       else faults.set(service, fault);
     },
+    clearFaults: () => {
+      faults.clear();
+    },
     closeConnections,
+    readyEndpoints: (service) => readyEndpoints(service, options),
     connectionCount: (service) => [...open.values()].filter((to) => to === service).length,
     stop: async () => {
       closeConnections();
@@ -150,15 +158,21 @@ function podOfName(host: string): { namespace: string; pod: string } | undefined
 
 /** One ready endpoint, chosen at random for each connection, as kube-proxy's iptables mode chooses. */
 function endpointOf(service: string, portName: string | undefined, options: EgressOptions): PodServer | undefined {
+  const ready = readyEndpoints(service, options).filter((endpoint) => endpoint.portName === (portName ?? ""));
+  const chosen = ready[Math.floor(options.random() * ready.length)];
+  return chosen && options.listener(chosen);
+}
+
+function readyEndpoints(service: string, { endpointSlices }: EgressOptions): (PodAddress & { portName: string })[] {
   const [namespace = "", name = ""] = service.split("/");
-  const ready = [...options.endpointSlices.values()]
+  return [...endpointSlices.values()]
     .filter(({ metadata }) => metadata.namespace === namespace)
     .filter(({ metadata }) => metadata.labels?.["kubernetes.io/service-name"] === name)
     .flatMap(({ endpoints, ports }) => {
-      const port = ports?.find((candidate) => (candidate.name ?? "") === (portName ?? ""))?.port;
       const targets = (endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);
-      return targets.flatMap(({ targetRef }) => (targetRef && port ? [{ pod: targetRef.name, namespace, port }] : []));
+      const pods = targets.flatMap(({ targetRef }) => (targetRef ? [targetRef.name] : []));
+      return pods.flatMap((pod) =>
+        (ports ?? []).map(({ name: portName = "", port }) => ({ pod, namespace, port, portName })),
+      );
     });
-  const chosen = ready[Math.floor(options.random() * ready.length)];
-  return chosen && options.listener(chosen);
 }

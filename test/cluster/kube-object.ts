@@ -46,6 +46,7 @@ export interface Pod extends KubeObject {
   readonly spec: {
     readonly nodeName?: string;
     readonly containers: readonly Container[];
+    readonly serviceAccountName?: string;
     readonly volumes?: readonly {
       readonly name: string;
       readonly secret?: { readonly secretName: string; readonly optional?: boolean };

@@ -35,6 +35,8 @@ export interface World {
   as(user: User, fieldManager: string): Api;
   /** Gives the pods that `matches` a process of their own; the latest addition is asked first. */
   addProgram(matches: (pod: Pod) => boolean, program: Program): void;
+  /** Undoes what tests have set here: Services work, backends allow and keep connections, nothing is recorded. */
+  reset(): void;
   stop(): Promise<void>;
 }
 
@@ -42,10 +44,11 @@ export interface World {
 export const servingCertificates = "/tmp/k8s-webhook-server/serving-certs";
 
 export async function startWorld(plane: ControlPlane, settings: WorldSettings = testSettings): Promise<World> {
-  const apis: Api[] = [];
+  const apis = new Map<string, Api>();
   const as = (user: User, fieldManager: string): Api => {
-    const api = openApi(accessOf(plane, user), fieldManager);
-    apis.push(api);
+    const key = `${user} ${fieldManager}`;
+    const api = apis.get(key) ?? openApi(accessOf(plane, user), fieldManager);
+    apis.set(key, api);
     return api;
   };
   const admin = as("admin", "fleetmend-test");
@@ -79,11 +82,16 @@ export async function startWorld(plane: ControlPlane, settings: WorldSettings = 
     admission,
     as,
     addProgram: (matches, program) => programs.push({ matches, program }),
+    reset: () => {
+      egress.clearFaults();
+      Object.assign(admission, { ...defaultBehaviour(), calls: admission.calls, deny: undefined, answer: undefined });
+      admission.calls.length = 0;
+    },
     stop: async () => {
       for (const watched of [services, slices]) watched.stop();
       kubelet.stop();
       await egress.stop();
-      for (const api of apis) api.close();
+      for (const api of apis.values()) api.close();
     },
   };
 }
