@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ["test/cluster/**/*.test.ts"],
     exclude: ["node_modules/**"],
+    globalSetup: ["test/cluster/global-setup.ts"],
     fileParallelism: false,
     testTimeout: 120_000,
     hookTimeout: 900_000,

@@ -23,8 +23,10 @@ export interface AdmissionCall {
   readonly namespace: string;
   readonly dryRun: boolean;
   readonly at: Date;
-  /** True on a connection that has carried a request before. */
+  /** True on a connection that has carried a request before. Go may dial one ahead of need: see `presentedLeaf`. */
   readonly reusedConnection: boolean;
+  /** SHA-256 of the leaf that was presented in this connection's handshake, as `X509Certificate.fingerprint256`. */
+  readonly presentedLeaf: string;
 }
 
 /** How all backends of a world answer. Tests change it while they run; every request looks at it anew. */
@@ -166,10 +168,16 @@ async function answer(request: IncomingMessage, response: ServerResponse, asked:
     dryRun: review.dryRun ?? false,
     at: new Date(),
     reusedConnection: asked.reusedConnection,
+    presentedLeaf: presentedLeaf(request.socket),
   };
   asked.behaviour.calls.push(call);
   const raw = asked.behaviour.answer?.(call) ?? reviewOf(call, asked.behaviour.deny?.(call));
   response.writeHead(raw.status, { "content-type": raw.contentType }).end(raw.body);
+}
+
+function presentedLeaf(socket: Socket): string {
+  const certificate = socket instanceof tls.TLSSocket ? socket.getX509Certificate() : undefined;
+  return certificate?.fingerprint256 ?? "";
 }
 
 // controller-runtime's admission.Allowed and admission.Denied (pkg/webhook/admission/response.go).

@@ -20,9 +20,9 @@ import { writeKubeconfig } from "./kubeconfig.ts";
  */
 export const users = {
   admin: { name: "admin", groups: ["system:masters"] },
-  read: { name: "fleetmend-read", groups: [] },
-  prove: { name: "fleetmend-prove", groups: [] },
-  repair: { name: "fleetmend-repair", groups: [] },
+  read: { name: "fleetmend-read", groups: ["fleetmend-read"] },
+  prove: { name: "fleetmend-prove", groups: ["fleetmend-prove"] },
+  repair: { name: "fleetmend-repair", groups: ["fleetmend-repair"] },
   webhookManager: { name: "system:serviceaccount:kai-scheduler:webhookmanager", groups: ["system:serviceaccounts"] },
   kaiOperator: { name: "system:serviceaccount:kai-scheduler:kai-operator", groups: ["system:serviceaccounts"] },
 } as const;

@@ -4,6 +4,8 @@
 import { createIfMissing, removeIfThere, type Api } from "../api.ts";
 import { holderPath } from "../holder.ts";
 import type { Secret, WebhookConfiguration } from "../kube-object.ts";
+import { until } from "../until.ts";
+import type { World } from "../world.ts";
 import type { Component } from "./families.ts";
 import { mintPair, pairData, secretsPath } from "./pair.ts";
 import { kaiNamespace } from "./recorded.ts";
@@ -50,8 +52,9 @@ const accounts = `/api/v1/namespaces/${kaiNamespace}/serviceaccounts`;
 const roleName = "kai-webhookmanager";
 const accountName = "webhookmanager";
 
-/** The hooks' ServiceAccount, ClusterRole and binding, which are hooks themselves. */
-export async function grantHookRights(helm: Api): Promise<void> {
+/** The hooks' ServiceAccount, ClusterRole and binding, which are hooks themselves. Returns when they have their effect. */
+export async function grantHookRights(world: World): Promise<void> {
+  const helm = world.as("admin", "helm");
   const metadata = { name: roleName, annotations: hookAnnotations };
   await createIfMissing(helm, accounts, { metadata: { name: accountName, annotations: hookAnnotations } });
   await createIfMissing(helm, roles, {
@@ -70,10 +73,14 @@ export async function grantHookRights(helm: Api): Promise<void> {
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: roleName },
     subjects: [{ kind: "ServiceAccount", name: accountName, namespace: kaiNamespace }],
   });
+  const probe = `${secretsPath}/any`;
+  const webhookManager = world.as("webhookManager", "webhookmanager");
+  await until("the hooks have their rights", async () => (await webhookManager.request("GET", probe)).status !== 403);
 }
 
 /** `hook-succeeded`: a healthy cluster has none of the three. */
-export async function revokeHookRights(helm: Api): Promise<void> {
+export async function revokeHookRights(world: World): Promise<void> {
+  const helm = world.as("admin", "helm");
   await removeIfThere(helm, `${bindings}/${roleName}`);
   await removeIfThere(helm, `${roles}/${roleName}`);
   await removeIfThere(helm, `${accounts}/${accountName}`);

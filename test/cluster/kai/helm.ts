@@ -39,7 +39,7 @@ export async function upgradeWithHooks(world: World, family: Family, end: Upgrad
   const helm = world.as("admin", "helm");
   await writeReleaseSecret(helm, 2, "pending-upgrade");
   if (end === "pre-hook") {
-    await grantHookRights(helm);
+    await grantHookRights(world);
     await helm.create(jobsPath, preHookJob(family.components[0]));
     await eachComponent(family, (component) => upsertSecret(world.as("webhookManager", "webhookmanager"), component));
     await until("the pre hook's Job is complete", () => isComplete(helm, "pre-install-hook"));
@@ -58,17 +58,15 @@ async function isComplete(helm: Api, job: string): Promise<boolean> {
 }
 
 async function runPreHooks(world: World, family: Family): Promise<void> {
-  const helm = world.as("admin", "helm");
-  await grantHookRights(helm);
+  await grantHookRights(world);
   await eachComponent(family, (component) => upsertSecret(world.as("webhookManager", "webhookmanager"), component));
-  await revokeHookRights(helm);
+  await revokeHookRights(world);
 }
 
 export async function runPostHooks(world: World, family: Family): Promise<void> {
-  const helm = world.as("admin", "helm");
-  await grantHookRights(helm);
+  await grantHookRights(world);
   await eachComponent(family, (component) => patchWebhooks(world.as("webhookManager", "webhookmanager"), component));
-  await revokeHookRights(helm);
+  await revokeHookRights(world);
 }
 
 async function eachComponent(family: Family, work: (component: Component) => Promise<void>): Promise<void> {
