@@ -4,6 +4,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import * as v from "valibot";
 import { success } from "../result.ts";
 import type { Result } from "../result.ts";
+import { servedByPair } from "./served-pair.ts";
 import { lastWriterOf, metadata, ownersOf, parseWith, stringMap, text, timeOf } from "./parse-object.ts";
 import type { ServingSecret } from "./snapshot.ts";
 
@@ -39,7 +40,9 @@ export function parseServingSecret(object: unknown): Result<ServingSecret, strin
 function keyState(certificates: string, key: string): ServingSecret["key"] {
   if (key === "") return "missing";
   try {
-    const leaf = new X509Certificate(Buffer.from(certificates, "base64"));
+    const [first] = servedByPair(Buffer.from(certificates, "base64"));
+    if (first === undefined) return "unreadable";
+    const leaf = new X509Certificate(first);
     return leaf.checkPrivateKey(createPrivateKey(Buffer.from(key, "base64"))) ? "matches" : "mismatch";
   } catch {
     // Translated and dropped: OpenSSL's message may quote what it read.

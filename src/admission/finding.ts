@@ -20,8 +20,11 @@ export interface HookReference {
   readonly name: string;
 }
 
-/** Where the served side of a comparison comes from. From the Secret it is a guess: pods may serve an older pair. */
-export type ServedFrom = "handshake" | "secret";
+/**
+ * Where the served side of a comparison comes from. From the Secret it is a guess: pods may serve an older pair. `unread`:
+ * nothing was read, and nothing had to be, because the bundle alone decides.
+ */
+export type ServedFrom = "handshake" | "secret" | "unread";
 
 /** The pods that serve one and the same chain. */
 export interface ServedGroup {

@@ -163,7 +163,15 @@ const deployment = v.object({
     }),
     {},
   ),
-  status: v.nullish(v.object({ readyReplicas: count, updatedReplicas: count, observedGeneration: count }), {}),
+  status: v.nullish(
+    v.object({
+      readyReplicas: count,
+      updatedReplicas: count,
+      observedGeneration: count,
+      conditions: listOf(v.object({ type: text, status: text, lastTransitionTime: text })),
+    }),
+    {},
+  ),
 });
 
 export function parseDeployment(object: unknown): Result<ParsedDeployment, string> {
@@ -173,19 +181,24 @@ export function parseDeployment(object: unknown): Result<ParsedDeployment, strin
   const { metadata: podMetadata, spec: podTemplate } = spec.template;
   const restartedAt = podMetadata.annotations["kubectl.kubernetes.io/restartedAt"];
   const servingSecretName = servingSecretNameOf(podTemplate);
+  const available = status.conditions.find(({ type, status: is }) => type === "Available" && is === "True");
+  const availableSince = timeOf(available?.lastTransitionTime ?? "");
   const state: DeploymentState = {
     namespace: meta.namespace,
     name: meta.name,
     uid: meta.uid,
     strategy: spec.strategy.type === "Recreate" ? "Recreate" : "RollingUpdate",
     replicas: spec.replicas,
-    ...status,
+    readyReplicas: status.readyReplicas,
+    updatedReplicas: status.updatedReplicas,
+    observedGeneration: status.observedGeneration,
     generation: meta.generation,
     images: podTemplate.containers.map(({ image }) => image),
     labels: meta.labels,
     annotations: meta.annotations,
     ownerReferences: ownersOf(meta),
     ...(restartedAt !== undefined && { restartedAt }),
+    ...(availableSince && { availableSince }),
     ...(servingSecretName !== undefined && { servingSecretName }),
   };
   return success({ state, podLabels: podMetadata.labels });

@@ -138,6 +138,8 @@ export interface DeploymentState {
   readonly ownerReferences: readonly OwnerReference[];
   /** `kubectl.kubernetes.io/restartedAt` of the pod template, where it was restarted. */
   readonly restartedAt?: string;
+  /** Since when the condition Available is true; absent where it is not. */
+  readonly availableSince?: Date;
   /** The Secret that the pod template mounts at the serving-certs path; absent where it mounts none. */
   readonly servingSecretName?: string;
 }
