@@ -4,6 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import * as v from "valibot";
 import { classify, type Refusal } from "./classify.ts";
 import type { ApiFailure, ClusterApi } from "./cluster-api.ts";
+import { reviewed } from "./collect-rights.ts";
 import { connectionOf, unsettledMs, type BundleHistory } from "./fresh-connection.ts";
 import { hookResults, type DryRun, type ProbeContext } from "./hook-results.ts";
 import { probePod, type ProbePod } from "./probe-pod.ts";
@@ -30,8 +31,8 @@ const attempts = 3;
 const longestWaitMs = 10_000;
 
 /**
- * Asks for the namespace, then for one dry-run create (two requests; none where the rights forbid the create, no dry run
- * where no hook would be met), and gives a result for each of the snapshot's hooks. Verdicts are taken on the snapshot's
+ * Asks for the namespace, then for one dry-run create (two requests; no dry run where the rights forbid the create or no
+ * hook would be met), and gives a result for each of the snapshot's hooks. Verdicts are taken on the snapshot's
  * handshakes: it must be of now, and of the same `probeNamespace`. Never fails: what could not be asked is a result.
  */
 export async function probe(
@@ -78,10 +79,17 @@ interface ReadNamespace {
 
 async function readNamespace(cluster: ClusterApi, snapshot: ClusterSnapshot, name: string): Promise<ReadNamespace> {
   if (!snapshot.hooks.some(isCalledForPods)) return { dryRun: nothingToMeet };
-  if (!snapshot.capability.dryRunPods)
-    return {
-      dryRun: { outcome: "forbidden", message: `no right to create pods in namespace ${name}, not even in a dry run` },
-    };
+  if (snapshot.capability.dryRunPods) return lookAtNamespace(cluster, name);
+  // The right to create pods in a namespace often goes with the namespace: where we may look, say which it is.
+  const message = `no right to create pods in namespace ${name}, not even in a dry run`;
+  const forbidden: DryRun = { outcome: "forbidden", message };
+  const mayLook = await reviewed(cluster, name, { verb: "get", group: "", resource: "namespaces", name });
+  if (!mayLook) return { dryRun: forbidden };
+  const found = await lookAtNamespace(cluster, name);
+  return found.dryRun?.outcome === "no-namespace" ? found : { ...found, dryRun: forbidden };
+}
+
+async function lookAtNamespace(cluster: ClusterApi, name: string): Promise<ReadNamespace> {
   const answer = await cluster.get(`/api/v1/namespaces/${encodeURIComponent(name)}`);
   if (!answer.ok && answer.error.kind === "not-found") return { dryRun: { outcome: "no-namespace", namespace: name } };
   const parsed = v.safeParse(labelled, answer.ok ? answer.value : undefined);

@@ -78,8 +78,14 @@ interface Asked {
 
 const namespace: Answer = success({ metadata: { labels: { "kubernetes.io/metadata.name": "osmo-workflows" } } });
 
-/** Answers the namespace, then the dry runs with these answers, one after another; `returned` gives the pod back. */
-function apiServer(dryRuns: readonly (Answer | "returned")[], namespaceAnswer: Answer = namespace): Asked {
+/**
+ * Answers the namespace, then the dry runs with these answers, one after another; `returned` gives the pod back. Reading
+ * the namespace is allowed, as far as it is asked, unless its answer is `forbidden`.
+ */
+function apiServer(
+  dryRuns: readonly (Answer | "returned")[],
+  namespaceAnswer: Answer | "forbidden" = namespace,
+): Asked {
   const requests: string[] = [];
   const bodies: unknown[] = [];
   const left = [...dryRuns];
@@ -89,10 +95,13 @@ function apiServer(dryRuns: readonly (Answer | "returned")[], namespaceAnswer: A
     requestCount: () => requests.length,
     get: (url) => {
       requests.push(`GET ${url}`);
+      if (namespaceAnswer === "forbidden") return Promise.reject(new Error("a probe does not provoke a 403"));
       return Promise.resolve(namespaceAnswer);
     },
     create: (url, body, options) => {
       requests.push(`POST ${url}${options?.dryRun === true ? "?dryRun=All" : ""}`);
+      if (url.endsWith("/selfsubjectaccessreviews"))
+        return Promise.resolve(success({ status: { allowed: namespaceAnswer !== "forbidden" } }));
       bodies.push(body);
       const answer = left.shift();
       if (answer === undefined) return Promise.reject(new Error("one dry run too many"));
@@ -150,17 +159,31 @@ describe("probe, what it asks", () => {
     });
   });
 
-  it("asks nothing where the rights forbid the create", async () => {
+  const capability = { portForward: false, secrets: [], dryRunPods: false };
+
+  it("sends no dry run where the rights forbid it", async () => {
     const { api, requests } = apiServer([]);
-    const capability = { portForward: false, secrets: [], dryRunPods: false };
-    const report = await probe(
-      api,
-      cluster(pem(current), binder([podServing("a", current)]), { capability }),
-      patiently().options,
-    );
-    expect(requests).toEqual([]);
+    const snapshot = cluster(pem(current), binder([podServing("a", current)]), { capability });
+    const report = await probe(api, snapshot, patiently().options);
+    expect(requests).toEqual([
+      "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+      "GET /api/v1/namespaces/osmo-workflows",
+    ]);
     expect(resultsOf(report)).toEqual(["forbidden", "forbidden"]);
     expect(report.hooks[0]).toMatchObject({ handshake: { trust: "trusted" } });
+  });
+
+  it("does not look at the namespace either where that is forbidden, too", async () => {
+    const { api, requests } = apiServer([], "forbidden");
+    const report = await probe(api, cluster(pem(current), binder([]), { capability }), patiently().options);
+    expect(requests).toEqual(["POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews"]);
+    expect(resultsOf(report)).toEqual(["forbidden", "forbidden"]);
+  });
+
+  it("says that the namespace is missing, where the right to create pods went with it", async () => {
+    const { api } = apiServer([], failure({ kind: "not-found", status: 404, message: "not found" }));
+    const report = await probe(api, cluster(pem(current), binder([]), { capability }), patiently().options);
+    expect(resultsOf(report)).toEqual(["no-namespace", "no-namespace"]);
   });
 
   it("sends no dry run into a namespace that is not there", async () => {
