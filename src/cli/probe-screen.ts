@@ -1,0 +1,177 @@
+// The screen of a probe: what was proven of each hook, how, and what was not. Pure.
+import type { HandshakeAnswer, HookProbe, ProbeReport } from "../admission/probe-report.ts";
+import type { ClusterSnapshot } from "../admission/snapshot.ts";
+import { utc } from "./certificate-text.ts";
+import { type ExitCode, exitCode } from "./exit-code.ts";
+import { count, describeHooks } from "./hook-words.ts";
+import { type Paragraph, type Style, blank, paragraph, styled } from "./typeset.ts";
+
+/** `good`: accepted. `bad`: refused, or at the next connection. `open`: neither was shown. */
+export type Standing = "good" | "bad" | "open";
+
+/** What a result comes to. Hooks that no pod reaches, or that fail open, are good where every handshake is trusted. */
+export function standingOf(probe: HookProbe): Standing {
+  switch (probe.result) {
+    case "proven":
+    case "denied-by-target":
+      return "good";
+    case "failed":
+    case "latent":
+      return "bad";
+    case "not-reached":
+    case "blind":
+      return standingOfHandshake(probe.handshake);
+    case "blocked":
+    case "undecided":
+    case "forbidden":
+    case "no-namespace":
+      return probe.handshake.trust === "broken" ? "bad" : "open";
+  }
+}
+
+function standingOfHandshake({ trust }: HandshakeAnswer): Standing {
+  switch (trust) {
+    case "trusted":
+      return "good";
+    case "broken":
+      return "bad";
+    case "undetermined":
+      return "open";
+  }
+}
+
+/** 1 where a hook is refused, 2 where one was not proven, else 0. */
+export function exitCodeOfProbe(report: ProbeReport): ExitCode {
+  const standings = report.hooks.map(standingOf);
+  if (standings.includes("bad")) return exitCode.findings;
+  return standings.includes("open") ? exitCode.couldNotLook : exitCode.nothingWrong;
+}
+
+const marks: Record<Standing, { readonly mark: string; readonly style: Style }> = {
+  good: { mark: "✓", style: "good" },
+  bad: { mark: "✗", style: "bad" },
+  open: { mark: "?", style: "warning" },
+};
+
+/** The whole screen: the verdict, a paragraph for each set of hooks with the same result, and whom we asked. */
+export function reportProbe(report: ProbeReport, snapshot: ClusterSnapshot): readonly Paragraph[] {
+  const groups = [...groupProbes(report.hooks)].sort((a, b) => rank(a) - rank(b));
+  return [
+    headline(report),
+    ...groups.flatMap(reportHooks),
+    blank,
+    ...handshakesOf(snapshot).map((line) => paragraph(0, [styled("faint", line)])),
+    paragraph(0, [styled("faint", `Asked ${report.apiServer} at ${utc(report.at)}; ${dryRunOf(report)}.`)]),
+  ];
+}
+
+function headline(report: ProbeReport): Paragraph {
+  const number = report.hooks.length;
+  const of = (standing: Standing): number => report.hooks.filter((one) => standingOf(one) === standing).length;
+  if (number === 0) return paragraph(0, [styled("warning", "There is no hook of KAI Scheduler to prove.")]);
+  if (of("bad") > 0) {
+    const isLatent = report.hooks.every((one) => one.result === "latent" || standingOf(one) !== "bad");
+    const when = isLatent ? "Refused at the next connection" : "Refused";
+    return paragraph(0, [styled("bad", `${when}: ${of("bad")} of ${count(number, "hook")}.`)]);
+  }
+  if (of("open") > 0)
+    return paragraph(0, [styled("warning", `Not proven: ${of("open")} of ${count(number, "hook")}.`)]);
+  return paragraph(0, [styled("good", number === 1 ? "The hook is proven." : `All ${number} hooks are proven.`)]);
+}
+
+function groupProbes(hooks: readonly HookProbe[]): readonly (readonly HookProbe[])[] {
+  const groups = new Map<string, HookProbe[]>();
+  for (const one of hooks) {
+    const key = JSON.stringify({ ...one, hook: undefined });
+    groups.set(key, [...(groups.get(key) ?? []), one]);
+  }
+  return [...groups.values()];
+}
+
+function rank(group: readonly HookProbe[]): number {
+  const [first] = group;
+  return first === undefined ? 3 : (["bad", "open", "good"] as const).indexOf(standingOf(first));
+}
+
+function reportHooks(group: readonly HookProbe[]): readonly Paragraph[] {
+  const [first] = group;
+  if (first === undefined) return [];
+  const { mark, style } = marks[standingOf(first)];
+  const title = describeHooks(group.map(({ hook }) => hook));
+  return [
+    blank,
+    paragraph(0, [styled(style, mark), " ", styled(style, first.result), " ", styled("strong", title)], 2),
+    paragraph(2, [describeResult(first)]),
+  ];
+}
+
+/** What was seen of one hook, in one or two sentences. */
+export function describeResult(probe: HookProbe): string {
+  switch (probe.result) {
+    case "proven":
+      return `Every ready pod's handshake is trusted and the dry run came through, ${connectionWords[probe.connection]}.`;
+    case "denied-by-target":
+      return sentences("It answered, and refused the pod by its own rules: trust is fine", probe.message);
+    case "blocked":
+      return sentences(`It was not asked: ${probe.by} refused first (${probe.phase})`, ...blockedWords(probe));
+    case "failed":
+      return `The API server could not ask it (${probe.failureClass}): ${probe.goText}`;
+    case "not-reached":
+      return sentences(`A pod does not reach it: ${probe.because}`, handshakeWords(probe.handshake));
+    case "undecided":
+      return sentences(`Not decided: ${probe.because}`, handshakeWords(probe.handshake));
+    case "latent":
+      return `The dry run came through over an old connection; the next one will be refused: ${probe.goText}`;
+    case "blind":
+      return sentences(`A green dry run says nothing here: ${probe.because}`, handshakeWords(probe.handshake));
+    case "forbidden":
+      return sentences(`The dry run is not allowed: ${probe.message}`, handshakeWords(probe.handshake), moreRights);
+    case "no-namespace":
+      return sentences(
+        `There is no namespace ${probe.namespace}: name one of KAI's users with --probe-namespace`,
+        handshakeWords(probe.handshake),
+      );
+  }
+}
+
+/** The refusal's own text is left out where the handshake says the same at length. */
+function blockedWords({ message, handshake }: Extract<HookProbe, { result: "blocked" }>): readonly string[] {
+  return handshake.trust === "broken" ? [handshakeWords(handshake)] : [message, handshakeWords(handshake)];
+}
+
+const moreRights = "An administrator can allow both with infra/kubernetes/prove.yaml";
+
+/** One text of several, each ended by a full stop. */
+function sentences(...texts: readonly string[]): string {
+  return texts.map((text) => (/[.!?]$/.test(text) ? text : `${text}.`)).join(" ");
+}
+
+const connectionWords = {
+  fresh: "over a new connection",
+  "maybe-reused": "over a connection that may have been open before",
+} as const;
+
+function handshakeWords(handshake: HandshakeAnswer): string {
+  switch (handshake.trust) {
+    case "trusted":
+      return "Every ready pod's handshake is trusted.";
+    case "broken":
+      return `A handshake with its pods is refused: ${handshake.goText}`;
+    case "undetermined":
+      return `Handshakes do not tell either: ${handshake.reason}`;
+  }
+}
+
+/** One line for each backend: how many of its ready pods were asked by ourselves. */
+export function handshakesOf(snapshot: ClusterSnapshot): readonly string[] {
+  return snapshot.backends.map(({ namespace, service, port, pods }) => {
+    const ready = pods.filter((pod) => pod.ready);
+    const asked = ready.filter((pod) => pod.served?.from === "handshake");
+    return `Handshakes with ${asked.length} of ${count(ready.length, "ready pod")} behind ${namespace}/${service}:${port}.`;
+  });
+}
+
+function dryRunOf({ answer, namespace }: ProbeReport): string {
+  if (answer === undefined) return "no dry-run pod was asked for";
+  return `dry-run pod in ${namespace}: HTTP ${answer.status}`;
+}
