@@ -38,19 +38,25 @@ export function credentialsOf(kubeConfig: KubeConfig): Credentials {
     Object.assign(options.agent, { keepAlive: true });
     agents.add(options.agent);
   };
+  const renew = async (): Promise<Result<RequestCredentials, ConnectFailure>> => {
+    const options: RequestCredentials = { headers: {} };
+    try {
+      await withDeadline(kubeConfig.applyToHTTPSOptions(options));
+      // Fails here, and not as a puzzling network error, where a certificate or a key is not PEM.
+      createSecureContext(options);
+    } catch (error) {
+      return failure(credentialFailure(kubeConfig, error));
+    }
+    remember(options);
+    return success(options);
+  };
+  // Requests that start together share one answer: client-node would run the plugin once for each when a token expires.
+  let pending: ReturnType<typeof renew> | undefined;
   return {
-    async forRequest() {
-      const options: RequestCredentials = { headers: {} };
-      try {
-        await withDeadline(kubeConfig.applyToHTTPSOptions(options));
-        // Fails here, and not as a puzzling network error, where a certificate or a key is not PEM.
-        createSecureContext(options);
-      } catch (error) {
-        return failure(credentialFailure(kubeConfig, error));
-      }
-      remember(options);
-      return success(options);
-    },
+    forRequest: () =>
+      (pending ??= renew().finally(() => {
+        pending = undefined;
+      })),
     withoutSecrets: (text) => [...secrets].reduce((left, secret) => left.replaceAll(secret, "[removed]"), text),
     close() {
       for (const agent of agents) agent.destroy();

@@ -166,12 +166,17 @@ describe("connect: credentials", () => {
     expect(readFileSync(runs, "utf8")).toBe("x");
   });
 
-  it("runs the plugin again where its token has expired", async () => {
+  it("runs the plugin again where its token has expired, once for requests that start together", async () => {
     const server = await serve();
-    const user = plugin(credential({ token: "short-lived", expirationTimestamp: "2020-01-01T00:00:00Z" }));
+    const runs = writeFile("runs", "");
+    const count = `require("fs").appendFileSync(${JSON.stringify(runs)}, "x");`;
+    const user = plugin(count + credential({ token: "short-lived", expirationTimestamp: "2020-01-01T00:00:00Z" }));
     const { cluster } = await connection({ kubeconfig: writeKubeconfig({ ...server, server: server.url, user }) });
-    expect((await cluster.get("/x")).ok).toBe(true);
-    expect(server.seen[0]?.headers.authorization).toBe("Bearer short-lived");
+    await Promise.all([cluster.get("/x"), cluster.get("/y"), cluster.get("/z")]);
+    expect(server.seen.map(({ headers }) => headers.authorization)).toEqual(
+      Array.from({ length: 3 }, () => "Bearer short-lived"),
+    );
+    expect(readFileSync(runs, "utf8")).toBe("xx");
   });
 
   it("says which plugin is not installed", async () => {
