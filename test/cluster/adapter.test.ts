@@ -2,18 +2,17 @@
 // of fleetmend relies on.
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { parseAllDocuments } from "yaml";
-import { manifest } from "../../scripts/manifests.ts";
 import type { ClusterApi, JsonPatchOperation } from "../../src/admission/cluster-api.ts";
 import { connect, type Connection, type ConnectOptions } from "../../src/kubernetes/connect.ts";
 import { mintKaiCertificate, type MintedCertificate } from "../../src/trust/mint.ts";
 import { capabilities, parseRequest, requestsBeyond, requestsWithin, type Capability } from "../kubernetes/rights.ts";
 import { ApiError } from "./api.ts";
-import { buildControlPlane } from "./build.ts";
-import { accessOf, startControlPlane, users, type RunningControlPlane } from "./control-plane.ts";
+import { openClusterUnderTest } from "./cluster-under-test.ts";
+import { accessOf, users } from "./control-plane.ts";
+import { uninstall } from "./kai/install.ts";
 import type { KubeObject, Pod } from "./kube-object.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
-import { createNamespace, servingCertificates, startWorld, type World } from "./world.ts";
+import { servingCertificates, type World } from "./world.ts";
 
 const namespace = "kai-scheduler";
 const serverName = "binder.kai-scheduler.svc";
@@ -25,7 +24,6 @@ const podsPath = `/api/v1/namespaces/${namespace}/pods`;
 const probePodsPath = "/api/v1/namespaces/osmo-workflows/pods";
 const rbacPath = "/apis/rbac.authorization.k8s.io/v1";
 
-let plane: RunningControlPlane;
 let world: World;
 let kubeconfig: string;
 /** As `repair`, the highest of fleetmend's own users. */
@@ -41,16 +39,16 @@ async function as(capability: Capability, options: ConnectOptions = {}): Promise
 }
 
 beforeAll(async () => {
-  plane = await startControlPlane(buildControlPlane((line) => process.stderr.write(`${line}\n`)));
-  world = await startWorld(plane);
+  world = await openClusterUnderTest();
+  const { plane } = world;
   kubeconfig = writeKubeconfig(path.join(plane.folder, "adapter.kubeconfig"), {
     read: accessOf(plane, "read"),
     prove: accessOf(plane, "prove"),
     repair: accessOf(plane, "repair"),
   });
-  for (const name of [namespace, "osmo-workflows"]) await createNamespace(world.admin, name);
-  for (const capability of capabilities) await giveRights(capability);
   cluster = await as("repair");
+  // The authorizer learns of the rights by a watch.
+  await vi.waitUntil(() => isAllowed(cluster, requestsWithin("repair").at(-1) ?? ""), 10_000);
   for (const name of ["kai-binder", "other-1", "other-2", "other-3"]) await createHook(name);
   await startPod("binder-1", "binder-webhook-tls-secret");
   await startPod("binder-2", "another-secret");
@@ -58,28 +56,9 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const connection of connections) connection.close();
+  await uninstall(world);
   await world.stop();
-  await plane.stop();
 });
-
-/** Applies the manifest to the one user, and waits until the authorizer has heard of it. */
-async function giveRights(capability: Capability): Promise<void> {
-  const subjects = [{ kind: "User" as const, name: users[capability].name }];
-  for (const document of parseAllDocuments(manifest({ capability, subjects }))) {
-    const object = document.toJS() as KubeObject;
-    await world.admin.create(rbacCollection(object), object);
-  }
-  const api = await as(capability);
-  const last = requestsWithin(capability).at(-1) ?? "";
-  await vi.waitUntil(async () => isAllowed(api, last), 10_000);
-}
-
-function rbacCollection({ kind = "", metadata }: KubeObject): string {
-  const plural = `${kind.toLowerCase()}s`;
-  return metadata.namespace === undefined
-    ? `${rbacPath}/${plural}`
-    : `${rbacPath}/namespaces/${metadata.namespace}/${plural}`;
-}
 
 /** What the API server itself says of a request, to the one who would make it. */
 async function isAllowed(api: ClusterApi, text: string): Promise<boolean> {
@@ -259,9 +238,9 @@ describe("a list", () => {
   });
 });
 
-describe("an object of a kind that the server does not have", () => {
+describe("an object of a version that the server does not have", () => {
   it("is not found, without a reason", async () => {
-    expect(await (await as("read")).get("/apis/kai.scheduler/v1/configs/kai-config")).toEqual({
+    expect(await (await as("read")).get("/apis/kai.scheduler/v9/configs/kai-config")).toEqual({
       ok: false,
       error: { kind: "not-found", status: 404, message: "404 page not found" },
     });
@@ -297,8 +276,8 @@ describe("without rights", () => {
   });
 
   it("and without a user it is unauthorized", async () => {
-    const file = writeKubeconfig(path.join(plane.folder, "stranger.kubeconfig"), {
-      read: { ...accessOf(plane, "read"), token: "sekret-token-of-nobody" },
+    const file = writeKubeconfig(path.join(world.plane.folder, "stranger.kubeconfig"), {
+      read: { ...accessOf(world.plane, "read"), token: "sekret-token-of-nobody" },
     });
     const stranger = await as("read", { kubeconfig: file });
     expect(await stranger.get("/version")).toEqual({
