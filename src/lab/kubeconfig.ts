@@ -1,14 +1,15 @@
-// A kubeconfig for the lab in a folder of its own under the system's temporary one. It holds the lab's token: the file is
+// A kubeconfig for the lab in a folder of its own under the system's temporary one. It holds the lab's tokens: the file is
 // readable for its owner only, and the lab removes it when it stops.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { stringify } from "yaml";
 
 export interface KubeconfigParts {
   readonly url: string;
   readonly caPem: string;
-  readonly token: string;
-  readonly user: string;
+  /** One context for each; the first is the current one. */
+  readonly users: readonly { readonly context: string; readonly name: string; readonly token: string }[];
 }
 
 export interface Kubeconfig {
@@ -16,28 +17,18 @@ export interface Kubeconfig {
   readonly remove: () => Promise<void>;
 }
 
-/** Writes it, with the one context `lab`. */
-export async function writeKubeconfig({ url, caPem, token, user }: KubeconfigParts): Promise<Kubeconfig> {
+export async function writeKubeconfig({ url, caPem, users }: KubeconfigParts): Promise<Kubeconfig> {
   const folder = await mkdtemp(path.join(tmpdir(), "fleetmend-lab-"));
   const file = path.join(folder, "kubeconfig");
-  const text = `apiVersion: v1
-kind: Config
-current-context: lab
-clusters:
-  - name: lab
-    cluster:
-      server: ${url}
-      certificate-authority-data: ${Buffer.from(caPem).toString("base64")}
-users:
-  - name: ${user}
-    user:
-      token: ${token}
-contexts:
-  - name: lab
-    context:
-      cluster: lab
-      user: ${user}
-`;
+  const cluster = { server: url, "certificate-authority-data": Buffer.from(caPem).toString("base64") };
+  const text = stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": users[0]?.context,
+    clusters: [{ name: "lab", cluster }],
+    users: users.map(({ name, token }) => ({ name, user: { token } })),
+    contexts: users.map(({ context, name }) => ({ name: context, context: { cluster: "lab", user: name } })),
+  });
   await writeFile(file, text, { mode: 0o600 });
   return {
     file,

@@ -10,13 +10,11 @@ import { rightsOf, type Capability } from "./kubernetes/capability-rights.ts";
 
 export type { Fault } from "./kai/faults.ts";
 
-export interface LabOptions extends ClusterOptions {
-  /** What the user of the kubeconfig may do, after the manifests of infra/kubernetes. Default `repair`. */
-  readonly capability?: Capability;
-}
-
 export interface Lab {
-  /** The path of a kubeconfig whose current context, `lab`, is this cluster. */
+  /**
+   * The path of a kubeconfig. Its current context, `lab`, is a user who may repair; the users of `lab-prove` and
+   * `lab-read` may less. Their rights are those of the manifests in infra/kubernetes.
+   */
   readonly kubeconfig: string;
   readonly url: string;
   /** Makes a fault happen; resolves when it has come about. */
@@ -42,16 +40,14 @@ const version = {
 };
 
 /** Ready, and healthy, when it resolves. The caller stops it. */
-export async function startLab(options: LabOptions = {}): Promise<Lab> {
-  const { capability = "repair" } = options;
+export async function startLab(options: ClusterOptions = {}): Promise<Lab> {
   const cluster = await startCluster(options);
   const { store, clients, kubelet, now, createPod } = cluster;
-  const token = randomBytes(32).toString("base64url");
-  const user = { name: `fleetmend-${capability}`, token, rights: await rightsOf(capability) };
+  const users = await Promise.all(Object.keys(contexts).map((capability) => userFor(capability as Capability)));
   const serving = await servingCertificate(now());
-  const server = await startApiServer({ store, clients, kubelet, now, serving, user, version });
+  const server = await startApiServer({ store, clients, kubelet, now, serving, users, version });
   const url = `https://127.0.0.1:${String(server.port)}`;
-  const kubeconfig = await writeKubeconfig({ url, caPem: serving.caPem, token, user: user.name });
+  const kubeconfig = await writeKubeconfig({ url, caPem: serving.caPem, users });
   return {
     kubeconfig: kubeconfig.file,
     url,
@@ -65,6 +61,15 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
       await Promise.all([server.stop(), cluster.stop(), kubeconfig.remove()]);
     },
   };
+}
+
+// The first is the current one.
+const contexts: Readonly<Record<Capability, string>> = { repair: "lab", prove: "lab-prove", read: "lab-read" };
+
+async function userFor(capability: Capability) {
+  const token = randomBytes(32).toString("base64url");
+  const rights = await rightsOf(capability);
+  return { name: `fleetmend-${capability}`, context: contexts[capability], token, rights };
 }
 
 const tenYears = 10 * 365 * 24 * 60 * 60 * 1000;

@@ -5,7 +5,9 @@ import type { ClusterApi } from "../../src/admission/cluster-api.ts";
 export interface ContractWorld {
   /** Our adapter, as a user who may repair. */
   readonly cluster: ClusterApi;
-  /** A kubeconfig of the same user with a token, for requests whose answer is compared byte for byte. */
+  /** Our adapter, as a user who may only read. */
+  readonly reader: ClusterApi;
+  /** A kubeconfig of the first user with a token, for requests whose answer is compared byte for byte. */
   readonly kubeconfig: string;
   /** A helm upgrade whose post hook never ran, pods that have loaded the new pair, and no connection from before. */
   drift(): Promise<void>;

@@ -6,22 +6,30 @@ import { scenarios } from "./scenarios.ts";
 
 const keys = keyPool();
 let lab: Lab;
-let connection: Connection;
+let repairer: Connection;
+let reader: Connection;
 beforeEach(async () => {
   lab = await startLab({ keys });
-  const connected = await connect({ kubeconfig: lab.kubeconfig });
-  if (!connected.ok) throw new Error(connected.error.message);
-  connection = connected.value;
+  repairer = await connectAs("lab");
+  reader = await connectAs("lab-read");
 });
 afterEach(async () => {
-  connection.close();
+  repairer.close();
+  reader.close();
   await lab.stop();
 });
+
+async function connectAs(context: string): Promise<Connection> {
+  const connected = await connect({ kubeconfig: lab.kubeconfig, context });
+  if (!connected.ok) throw new Error(connected.error.message);
+  return connected.value;
+}
 
 describe("the lab keeps the contract", () => {
   it.each(scenarios)("$name", ({ run }) =>
     run({
-      cluster: connection.cluster,
+      cluster: repairer.cluster,
+      reader: reader.cluster,
       kubeconfig: lab.kubeconfig,
       drift: () => lab.inject("drift"),
       latentDrift: () => lab.inject("latent-drift"),

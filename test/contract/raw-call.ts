@@ -7,6 +7,8 @@ export interface RawCall {
   readonly method?: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** A user of the kubeconfig. Default: the first. */
+  readonly user?: string;
 }
 
 export interface RawAnswer {
@@ -16,13 +18,14 @@ export interface RawAnswer {
 
 interface KubeconfigShape {
   readonly clusters: readonly { readonly cluster: { server: string; "certificate-authority-data": string } }[];
-  readonly users: readonly { readonly user: { token: string } }[];
+  readonly users: readonly { readonly name: string; readonly user: { readonly token: string } }[];
 }
 
 /** One request to the server of a kubeconfig with a CA and a token, over a connection of its own. */
 export function rawCall(kubeconfig: string, path: string, call: RawCall = {}): Promise<RawAnswer> {
   const { clusters, users } = parse(readFileSync(kubeconfig, "utf8")) as KubeconfigShape;
-  const [cluster, user] = [clusters[0]?.cluster, users[0]?.user];
+  const cluster = clusters[0]?.cluster;
+  const user = users.find(({ name }) => name === (call.user ?? name))?.user;
   if (cluster === undefined || user === undefined) throw new Error("the kubeconfig names no cluster or no user");
   const body = call.body === undefined ? undefined : JSON.stringify(call.body);
   const options = {

@@ -2,6 +2,7 @@
 // difference is a bug of the lab.
 import { X509Certificate, randomUUID } from "node:crypto";
 import { expect } from "vitest";
+import type { ClusterApi } from "../../src/admission/cluster-api.ts";
 import type { ContractWorld } from "./contract-world.ts";
 import {
   bundleAt,
@@ -11,7 +12,9 @@ import {
   mutating,
   namespace,
   podNames,
+  probeNamespace,
   secretCertificates,
+  secretPath,
   servedChain,
   serverName,
   validating,
@@ -41,7 +44,8 @@ export const scenarios: readonly Scenario[] = [
   { name: "drift: every create is refused with the text that the verdict gives", run: drift },
   { name: "latent drift: creates are admitted until the bundle's bytes change", run: latent },
   { name: "repair: a JSON Patch is refused where its test fails, and cures where it holds", run: repair },
-  { name: "texts: what the API server says of bundles, namespaces, pods and Leases", run: texts },
+  { name: "texts: what the API server says of bundles, pods and Leases", run: texts },
+  { name: "rights: what is not allowed is refused, and told by reviews", run: rights },
 ];
 
 async function healthy({ cluster }: ContractWorld): Promise<void> {
@@ -143,13 +147,6 @@ async function repair(world: ContractWorld): Promise<void> {
 }
 
 async function texts({ cluster, kubeconfig }: ContractWorld): Promise<void> {
-  expect(failureOf(await dryRun(cluster, "default"))).toEqual({
-    kind: "forbidden",
-    status: 403,
-    reason: "Forbidden",
-    message:
-      'pods is forbidden: User "fleetmend-repair" cannot create resource "pods" in API group "" in the namespace "default"',
-  });
   const account = `/api/v1/namespaces/${namespace}/serviceaccounts/webhookmanager`;
   expect(failureOf(await cluster.get(account)).message).toBe('serviceaccounts "webhookmanager" not found');
 
@@ -192,4 +189,66 @@ async function texts({ cluster, kubeconfig }: ContractWorld): Promise<void> {
     status: 409,
     body: { ...failed, message: 'leases.coordination.k8s.io "fleetmend" already exists', reason: "AlreadyExists" },
   });
+}
+
+async function rights({ cluster, reader }: ContractWorld): Promise<void> {
+  const refused = (message: string) => ({ kind: "forbidden", status: 403, reason: "Forbidden", message });
+  const createPods = 'cannot create resource "pods" in API group "" in the namespace';
+  expect(failureOf(await dryRun(cluster, "default"))).toEqual(
+    refused(`pods is forbidden: User "fleetmend-repair" ${createPods} "default"`),
+  );
+  expect(failureOf(await dryRun(reader))).toEqual(
+    refused(`pods is forbidden: User "fleetmend-read" ${createPods} "${probeNamespace}"`),
+  );
+  const secret = 'secrets "binder-webhook-tls-secret"';
+  expect(failureOf(await reader.get(secretPath))).toEqual(
+    refused(
+      `${secret} is forbidden: User "fleetmend-read" cannot get resource "secrets" in API group "" ` +
+        `in the namespace "${namespace}"`,
+    ),
+  );
+  const holder = 'mutatingwebhookconfigurations.admissionregistration.k8s.io "kai-binder"';
+  expect(failureOf(await reader.patch(`${mutating}/kai-binder`, []))).toEqual(
+    refused(
+      `${holder} is forbidden: User "fleetmend-read" cannot patch resource "mutatingwebhookconfigurations" in API ` +
+        'group "admissionregistration.k8s.io" at the cluster scope',
+    ),
+  );
+  const [pod = ""] = await podNames(cluster);
+  const cannotForward = failureOf(await reader.handshake({ namespace, pod, port: webhookPort, serverName }));
+  expect(cannotForward.kind).toBe("forbidden");
+  // The adapter adds which rights it takes.
+  expect(cannotForward.message).toContain(
+    `pods "${pod}" is forbidden: User "fleetmend-read" cannot get resource "pods/portforward" in API group "" ` +
+      `in the namespace "${namespace}"`,
+  );
+  expect(await mayPortForward(cluster)).toEqual({ rule: true, access: true });
+  expect(await mayPortForward(reader)).toEqual({ rule: false, access: false });
+}
+
+/** What the two reviews say of a create of `pods/portforward` in KAI's namespace. */
+async function mayPortForward(cluster: ClusterApi): Promise<{ readonly rule: boolean; readonly access: boolean }> {
+  const reviews = "/apis/authorization.k8s.io/v1";
+  const rules = valueOf(
+    await cluster.create(`${reviews}/selfsubjectrulesreviews`, {
+      apiVersion: "authorization.k8s.io/v1",
+      kind: "SelfSubjectRulesReview",
+      spec: { namespace },
+    }),
+  ) as { status: { incomplete: boolean; resourceRules: { verbs: string[]; resources: string[] }[] } };
+  expect(rules.status.incomplete).toBe(false);
+  const resourceAttributes = { verb: "create", resource: "pods", subresource: "portforward", namespace };
+  const access = valueOf(
+    await cluster.create(`${reviews}/selfsubjectaccessreviews`, {
+      apiVersion: "authorization.k8s.io/v1",
+      kind: "SelfSubjectAccessReview",
+      spec: { resourceAttributes },
+    }),
+  ) as { status: { allowed: boolean } };
+  return {
+    rule: rules.status.resourceRules.some(
+      ({ verbs, resources }) => verbs.includes("create") && resources.includes("pods/portforward"),
+    ),
+    access: access.status.allowed,
+  };
 }

@@ -224,11 +224,7 @@ describe("the lab's API server", () => {
 });
 
 describe("rights in the lab", () => {
-  let restricted: Lab;
-  beforeAll(async () => {
-    restricted = await startLab({ capability: "read" });
-  });
-  afterAll(() => restricted.stop());
+  const user = "fleetmend-read";
 
   it.each([
     {
@@ -251,7 +247,7 @@ describe("rights in the lab", () => {
         'pods is forbidden: User "fleetmend-read" cannot list resource "pods" in API group "" in the namespace "default"',
     },
   ])("refuse as RBAC refuses: $url", async ({ url, message, method = "GET" }) => {
-    const answer = await rawCall(restricted.kubeconfig, url, { method });
+    const answer = await rawCall(lab.kubeconfig, url, { method, user });
     expect(answer).toMatchObject({ status: 403, body: { reason: "Forbidden", message } });
   });
 
@@ -273,8 +269,8 @@ describe("rights in the lab", () => {
     },
   ])("are told by a SelfSubjectAccessReview: $access", async ({ access, allowed }) => {
     const url = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-    const call = { method: "POST", body: { spec: { resourceAttributes: access } } };
-    expect(await rawCall(restricted.kubeconfig, url, call)).toMatchObject({
+    const call = { user, method: "POST", body: { spec: { resourceAttributes: access } } };
+    expect(await rawCall(lab.kubeconfig, url, call)).toMatchObject({
       status: 201,
       body: { status: { allowed } },
     });
@@ -282,8 +278,8 @@ describe("rights in the lab", () => {
 
   it("are listed by a SelfSubjectRulesReview", async () => {
     const url = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
-    const call = { method: "POST", body: { spec: { namespace: "default" } } };
-    const { body } = await rawCall(restricted.kubeconfig, url, call);
+    const call = { user, method: "POST", body: { spec: { namespace: "default" } } };
+    const { body } = await rawCall(lab.kubeconfig, url, call);
     const resourceRules = [
       {
         verbs: ["get", "list"],

@@ -26,14 +26,20 @@ import {
 import type { Store } from "./store.ts";
 import type { WebhookClients } from "./webhook-client.ts";
 
+/** Who may call, by which token, and what it may do. */
+export interface User {
+  readonly name: string;
+  readonly token: string;
+  readonly rights: readonly Right[];
+}
+
 export interface ApiServerOptions {
   readonly store: Store;
   readonly clients: WebhookClients;
   readonly kubelet: Kubelet;
   readonly now: () => Date;
   readonly serving: { readonly cert: string; readonly key: string };
-  /** The one user, and what it may do. */
-  readonly user: { readonly name: string; readonly token: string; readonly rights: readonly Right[] };
+  readonly users: readonly User[];
   /** `GET /version`. */
   readonly version: Readonly<Record<string, string>>;
 }
@@ -43,6 +49,7 @@ interface ApiRequest {
   readonly url: URL;
   readonly contentType: string;
   readonly body: unknown;
+  readonly user: User;
   readonly writer: Writer;
 }
 
@@ -58,17 +65,18 @@ export async function startApiServer(options: ApiServerOptions): Promise<Listeni
 }
 
 async function respond(request: IncomingMessage, response: ServerResponse, options: ApiServerOptions): Promise<void> {
-  const { code, body } = isKnown(request, options) ? await answerTo(request, options) : unauthorized();
+  const user = callerOf(request, options);
+  const { code, body } = user === undefined ? unauthorized() : await answerTo(request, user, options);
   response.writeHead(code, { "content-type": "application/json", "cache-control": "no-cache, private" });
   response.end(JSON.stringify(body));
 }
 
-function isKnown(request: IncomingMessage, { user }: ApiServerOptions): boolean {
-  return request.headers.authorization === `Bearer ${user.token}`;
+function callerOf({ headers }: IncomingMessage, { users }: ApiServerOptions): User | undefined {
+  return users.find(({ token }) => headers.authorization === `Bearer ${token}`);
 }
 
 /** A defect of the lab is answered with 500, so that it is seen where it was met. */
-async function answerTo(request: IncomingMessage, options: ApiServerOptions): Promise<Answer> {
+async function answerTo(request: IncomingMessage, user: User, options: ApiServerOptions): Promise<Answer> {
   const url = new URL(request.url ?? "/", "https://127.0.0.1");
   const text = await textOf(request);
   try {
@@ -78,6 +86,7 @@ async function answerTo(request: IncomingMessage, options: ApiServerOptions): Pr
         url,
         contentType: request.headers["content-type"] ?? "",
         body: text === "" ? undefined : (JSON.parse(text) as unknown),
+        user,
         writer: { manager: url.searchParams.get("fieldManager") ?? agentOf(request), at: options.now() },
       },
       options,
@@ -100,9 +109,9 @@ async function textOf(request: IncomingMessage): Promise<string> {
 }
 
 async function route(request: ApiRequest, options: ApiServerOptions): Promise<Answer> {
-  const { method, url, body } = request;
+  const { method, url, body, user } = request;
   if (method === "GET" && url.pathname === "/version") return answer(options.version);
-  const review = method === "POST" ? reviewAnswer(url.pathname, body, options.user.rights) : undefined;
+  const review = method === "POST" ? reviewAnswer(url.pathname, body, user.rights) : undefined;
   if (review !== undefined) return review;
   const target = parsePath(url.pathname);
   const verb = target === undefined ? undefined : verbOf(method, target);
@@ -110,7 +119,7 @@ async function route(request: ApiRequest, options: ApiServerOptions): Promise<An
     return notInTheLab(`${method} ${url.pathname}`);
   }
   const attributes = attributesOf(verb, target);
-  if (!mayDo(options.user.rights, attributes)) return forbidden(options.user.name, attributes);
+  if (!mayDo(user.rights, attributes)) return forbidden(user.name, attributes);
   return handle(verb, target, request, options);
 }
 
@@ -136,8 +145,8 @@ function attributesOf(verb: string, { resource, namespace, name, subresource }: 
 }
 
 async function handle(verb: Verb, target: Target, request: ApiRequest, options: ApiServerOptions): Promise<Answer> {
-  const { store, clients, user } = options;
-  const { url, body, writer, contentType } = request;
+  const { store, clients } = options;
+  const { url, body, user, writer, contentType } = request;
   switch (verb) {
     case "get":
       return getObject(store, target);
@@ -166,7 +175,8 @@ interface Upgrade {
 function upgrade({ request, socket, head }: Upgrade, options: ApiServerOptions): void {
   const url = new URL(request.url ?? "/", "https://127.0.0.1");
   const target = parsePath(url.pathname);
-  if (!isKnown(request, options)) {
+  const user = callerOf(request, options);
+  if (user === undefined) {
     refuseUpgrade(socket, unauthorized());
     return;
   }
@@ -176,8 +186,8 @@ function upgrade({ request, socket, head }: Upgrade, options: ApiServerOptions):
   }
   const denied = ["get", "create"]
     .map((verb) => attributesOf(verb, target))
-    .find((attributes) => !mayDo(options.user.rights, attributes));
-  if (denied !== undefined) refuseUpgrade(socket, forbidden(options.user.name, denied));
+    .find((attributes) => !mayDo(user.rights, attributes));
+  if (denied !== undefined) refuseUpgrade(socket, forbidden(user.name, denied));
   else if (options.store.get(target) === undefined) refuseUpgrade(socket, notFound(target.resource, target.name));
   else {
     const containerPort = Number(url.searchParams.get("ports"));
