@@ -8,8 +8,9 @@ import { stringify } from "yaml";
 export interface KubeconfigParts {
   readonly url: string;
   readonly caPem: string;
-  /** One context for each; the first is the current one. */
+  /** One context for each. */
   readonly users: readonly { readonly context: string; readonly name: string; readonly token: string }[];
+  readonly currentContext: string;
 }
 
 export interface Kubeconfig {
@@ -17,14 +18,14 @@ export interface Kubeconfig {
   readonly remove: () => Promise<void>;
 }
 
-export async function writeKubeconfig({ url, caPem, users }: KubeconfigParts): Promise<Kubeconfig> {
+export async function writeKubeconfig({ url, caPem, users, currentContext }: KubeconfigParts): Promise<Kubeconfig> {
   const folder = await mkdtemp(path.join(tmpdir(), "fleetmend-lab-"));
   const file = path.join(folder, "kubeconfig");
   const cluster = { server: url, "certificate-authority-data": Buffer.from(caPem).toString("base64") };
   const text = stringify({
     apiVersion: "v1",
     kind: "Config",
-    "current-context": users[0]?.context,
+    "current-context": currentContext,
     clusters: [{ name: "lab", cluster }],
     users: users.map(({ name, token }) => ({ name, user: { token } })),
     contexts: users.map(({ context, name }) => ({ name: context, context: { cluster: "lab", user: name } })),

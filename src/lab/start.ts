@@ -10,10 +10,15 @@ import { rightsOf, type Capability } from "./kubernetes/capability-rights.ts";
 
 export type { Fault } from "./kai/faults.ts";
 
+export interface LabOptions extends ClusterOptions {
+  /** Whose context is the kubeconfig's current one. Default `repair`. */
+  readonly capability?: Capability;
+}
+
 export interface Lab {
   /**
-   * The path of a kubeconfig. Its current context, `lab`, is a user who may repair; the users of `lab-prove` and
-   * `lab-read` may less. Their rights are those of the manifests in infra/kubernetes.
+   * The path of a kubeconfig with the contexts `lab` (a user who may repair), `lab-prove` and `lab-read`. Their rights
+   * are those of the manifests in infra/kubernetes.
    */
   readonly kubeconfig: string;
   readonly url: string;
@@ -40,14 +45,19 @@ const version = {
 };
 
 /** Ready, and healthy, when it resolves. The caller stops it. */
-export async function startLab(options: ClusterOptions = {}): Promise<Lab> {
+export async function startLab(options: LabOptions = {}): Promise<Lab> {
   const cluster = await startCluster(options);
   const { store, clients, kubelet, now, createPod } = cluster;
   const users = await Promise.all(Object.keys(contexts).map((capability) => userFor(capability as Capability)));
   const serving = await servingCertificate(now());
   const server = await startApiServer({ store, clients, kubelet, now, serving, users, version });
   const url = `https://127.0.0.1:${String(server.port)}`;
-  const kubeconfig = await writeKubeconfig({ url, caPem: serving.caPem, users });
+  const kubeconfig = await writeKubeconfig({
+    url,
+    caPem: serving.caPem,
+    users,
+    currentContext: contexts[options.capability ?? "repair"],
+  });
   return {
     kubeconfig: kubeconfig.file,
     url,
@@ -63,7 +73,6 @@ export async function startLab(options: ClusterOptions = {}): Promise<Lab> {
   };
 }
 
-// The first is the current one.
 const contexts: Readonly<Record<Capability, string>> = { repair: "lab", prove: "lab-prove", read: "lab-read" };
 
 async function userFor(capability: Capability) {
