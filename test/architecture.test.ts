@@ -49,6 +49,13 @@ const isPure = (name: string): boolean =>
   (name.startsWith("trust/") && name !== "trust/mint.ts") ||
   [
     "assess",
+    "assess-backend",
+    "assess-case",
+    "assess-owner",
+    "assess-secret",
+    "assess-trust",
+    "hook-verdicts",
+    "served-pair",
     "plan",
     "owner",
     "family",

@@ -1,6 +1,9 @@
 // Serves recorded objects by path: another implementation of ClusterApi, for tests of looking. It answers reads, rights and
 // handshakes as a real API server would for these objects; it has no behaviour of its own.
 import type { ApiFailure, ClusterApi, HandshakeFailure, PodPort } from "../../src/admission/cluster-api.ts";
+import { collect } from "../../src/admission/collect.ts";
+import type { CollectOptions } from "../../src/admission/collect.ts";
+import type { ClusterSnapshot } from "../../src/admission/snapshot.ts";
 import { failure, success } from "../../src/result.ts";
 import type { Result } from "../../src/result.ts";
 import { ders, servers } from "./recorded-objects.ts";
@@ -177,4 +180,12 @@ function objectAt(recorded: Recording, url: string): Result<unknown, ApiFailure>
   const found = collectionAt(recorded, url.slice(0, slash)).find(({ metadata }) => metadata.name === name);
   if (found !== undefined) return success(found);
   return failure({ kind: "not-found", status: 404, reason: "NotFound", message: `"${name}" not found` });
+}
+
+/** A look at midnight, one hour and more after everything in the recordings was written. */
+export async function lookAt(cluster: ClusterApi, changes: Partial<CollectOptions> = {}): Promise<ClusterSnapshot> {
+  const now = () => new Date("2026-12-01T00:00:00Z");
+  const snapshot = await collect(cluster, { now, probeNamespace: "osmo-workflows", ...changes });
+  if (!snapshot.ok) throw new Error(snapshot.error.message);
+  return snapshot.value;
 }

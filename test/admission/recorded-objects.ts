@@ -96,8 +96,16 @@ export interface Recording {
 
 const folder = path.join(import.meta.dirname, "..", "recorded", "kai");
 
-/** Every recorded installation. Pods were not recorded: each is made from its endpoint and its Deployment. */
+const parsed = new Map<string, Recording>();
+
+/** A recorded installation, to be changed at will. Pods were not recorded: each is made from its endpoint and its Deployment. */
 export function recording(version: string): Recording {
+  const known = parsed.get(version) ?? read(version);
+  parsed.set(version, known);
+  return structuredClone(known);
+}
+
+function read(version: string): Recording {
   const items = <T>(name: string) =>
     (parse(readFileSync(path.join(folder, version, `${name}.yaml`), "utf8")) as { items: T[] }).items;
   const slices = items<SliceObject>("endpointslices");

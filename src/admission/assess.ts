@@ -1,0 +1,29 @@
+// From what was seen to what is wrong: pure, one look, no memory. Each rule stands in the part that it belongs to.
+import { assessBackend } from "./assess-backend.ts";
+import { assessmentOf } from "./assess-case.ts";
+import { assessLook, assessOperators, assessOwner } from "./assess-owner.ts";
+import { assessSecret } from "./assess-secret.ts";
+import { assessTrust } from "./assess-trust.ts";
+import type { Finding, Severity } from "./finding.ts";
+import type { ClusterSnapshot } from "./snapshot.ts";
+
+const order: Readonly<Record<Severity, number>> = { broken: 0, warning: 1, undetermined: 2, info: 3 };
+
+/**
+ * Everything that is wrong with KAI's admission as far as the snapshot shows it, most severe first; of one severity, what
+ * keeps calls from arriving first, then what the verdicts say, in the order of the hooks. A healthy cluster that was fully seen gives nothing above `info`.
+ * Invariant: what could not be checked is `undetermined`, never `broken` and never left out.
+ */
+export function assess(snapshot: ClusterSnapshot): readonly Finding[] {
+  const assessment = assessmentOf(snapshot);
+  const { hooks, backends } = assessment;
+  const findings = [
+    ...backends.flatMap((backend) => assessBackend(backend, snapshot)),
+    ...hooks.flatMap((hook) => assessTrust(hook, snapshot)),
+    ...backends.flatMap((backend) => assessSecret(backend, snapshot)),
+    ...assessOperators(assessment),
+    ...hooks.flatMap(assessOwner),
+    ...assessLook(assessment),
+  ];
+  return findings.toSorted((left, right) => order[left.severity] - order[right.severity]);
+}
