@@ -63,7 +63,9 @@ function podsOf(
       named.set(pod.name, backendPod({ ...pod, ready }, port, seen));
     }
   }
-  const others = (pods ?? []).filter((pod) => isSelected(service.selector, pod.labels) && !named.has(pod.name));
+  const others = (pods ?? []).filter(
+    (pod) => isSelected(service.selector, pod.labels) && !pod.ended && !named.has(pod.name),
+  );
   const unnamed = others.map((pod) =>
     backendPod({ name: pod.name, uid: pod.uid, ready: false }, portOf(pod, servicePort?.targetPort), pod),
   );

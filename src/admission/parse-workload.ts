@@ -89,6 +89,7 @@ const podSpec = v.nullish(
         image: text,
         ports: listOf(v.object({ name: text, containerPort: v.number() })),
         volumeMounts: listOf(v.object({ name: text, mountPath: text })),
+        readinessProbe: v.nullish(v.looseObject({})),
       }),
     ),
     volumes: listOf(
@@ -119,12 +120,14 @@ export interface PodState {
   readonly uid: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly deleting: boolean;
+  /** It has run to its end, or was evicted, and will never serve again. */
+  readonly ended: boolean;
   readonly startedAt?: Date;
   readonly namedPorts: Readonly<Record<string, number>>;
   readonly secretName?: string;
 }
 
-const pod = v.object({ metadata, spec: podSpec, status: v.nullish(v.object({ startTime: text }), {}) });
+const pod = v.object({ metadata, spec: podSpec, status: v.nullish(v.object({ startTime: text, phase: text }), {}) });
 
 export function parsePod(object: unknown): Result<PodState, string> {
   const parsed = parseWith(pod, object);
@@ -138,6 +141,7 @@ export function parsePod(object: unknown): Result<PodState, string> {
     uid: meta.uid,
     labels: meta.labels,
     deleting: meta.deletionTimestamp !== "",
+    ended: status.phase === "Failed" || status.phase === "Succeeded",
     namedPorts: Object.fromEntries(ports.map(({ name, containerPort }) => [name, containerPort])),
     ...(startedAt && { startedAt }),
     ...(secretName !== undefined && { secretName }),
@@ -150,12 +154,20 @@ export interface ParsedDeployment {
   readonly podLabels: Readonly<Record<string, string>>;
 }
 
+const share = v.nullish(v.union([v.number(), v.string()]), "25%");
+
 const deployment = v.object({
   metadata,
   spec: v.nullish(
     v.object({
       replicas: v.nullish(v.number(), 1),
-      strategy: v.nullish(v.object({ type: v.nullish(v.string(), "RollingUpdate") }), {}),
+      strategy: v.nullish(
+        v.object({
+          type: v.nullish(v.string(), "RollingUpdate"),
+          rollingUpdate: v.nullish(v.object({ maxUnavailable: share, maxSurge: share }), {}),
+        }),
+        {},
+      ),
       template: v.nullish(
         v.object({ metadata: v.nullish(v.object({ labels: stringMap, annotations: stringMap }), {}), spec: podSpec }),
         {},
@@ -188,6 +200,7 @@ export function parseDeployment(object: unknown): Result<ParsedDeployment, strin
     name: meta.name,
     uid: meta.uid,
     strategy: spec.strategy.type === "Recreate" ? "Recreate" : "RollingUpdate",
+    keepsServing: keepsServing(spec),
     replicas: spec.replicas,
     readyReplicas: status.readyReplicas,
     updatedReplicas: status.updatedReplicas,
@@ -203,6 +216,25 @@ export function parseDeployment(object: unknown): Result<ParsedDeployment, strin
   };
   return success({ state, podLabels: podMetadata.labels });
 }
+
+/**
+ * Whether a rollout leaves a pod serving at every moment. Shares are resolved as the deployment controller does: percentages
+ * of what may be missing are rounded down, and one pod may always be missing where none may be added
+ * (pkg/controller/deployment/util/deployment_util.go, ResolveFenceposts).
+ */
+function keepsServing({ replicas, strategy, template }: v.InferOutput<typeof deployment>["spec"]): boolean {
+  const { maxUnavailable, maxSurge } = strategy.rollingUpdate;
+  const mayBeMissing =
+    typeof maxUnavailable === "number"
+      ? maxUnavailable
+      : Math.floor((replicas * Number.parseInt(maxUnavailable, 10)) / 100);
+  const mayBeAdded = typeof maxSurge === "number" ? maxSurge : Number.parseInt(maxSurge, 10);
+  const unavailable = Math.max(mayBeMissing, mayBeAdded > 0 ? 0 : 1);
+  const isProbed = template.spec.containers.every(({ readinessProbe }) => isObject(readinessProbe));
+  return strategy.type !== "Recreate" && unavailable < replicas && isProbed;
+}
+
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
 
 const job = v.object({
   metadata,

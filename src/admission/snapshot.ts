@@ -123,10 +123,11 @@ export interface DeploymentState {
   readonly uid: string;
   readonly strategy: "Recreate" | "RollingUpdate";
   /**
-   * Whether every container has a readiness probe. Without one a new pod counts as ready before it listens, and even a
-   * rolling restart refuses calls (KAI's queue and podgroup controllers). Absent: not looked at, and taken as false.
+   * Whether a restart leaves a pod serving at every moment: RollingUpdate, fewer pods may be unavailable than there are, and
+   * every container is probed for readiness. Without a probe a new pod counts as ready before it listens, and even a rolling
+   * restart refuses calls (KAI's queue and podgroup controllers). Absent: not looked at, and taken as false.
    */
-  readonly probesReadiness?: boolean;
+  readonly keepsServing?: boolean;
   readonly replicas: number;
   readonly readyReplicas: number;
   readonly generation: number;
