@@ -1,0 +1,170 @@
+// Families D0 to D4: kai-operator copies the Secret's tls.crt into every bundle and takes other bundles back within a
+// second. So the Secret is the lever; a bundle is patched directly only where the operator is down or does not follow.
+import { withCertificates, withoutCertificate } from "./bundle.ts";
+import { reconcileRequestAnnotation } from "./mend-patch.ts";
+import { operatorIn } from "./owner.ts";
+import { bundleSteps, leavesMissingFrom, narrowingSteps } from "./plan-bundles.ts";
+import type { CasePlan } from "./plan-case-plan.ts";
+import { type RepairCase, helpablePods, isSettled } from "./plan-case.ts";
+import { certificatesIn, fingerprintOf, shortFingerprint } from "./plan-certificates.ts";
+import { planByBundles, stepsInOrder } from "./plan-helm-hooks.ts";
+import { planStalePods } from "./plan-stale.ts";
+import { addedFingerprints, isSameEntry, reconcileStep, secretStep } from "./plan-steps.ts";
+import type { Advice, PlanOptions, Step } from "./repair-plan.ts";
+import type { ServingSecret } from "./snapshot.ts";
+
+/**
+ * How long a working operator may take to follow. It takes 12 to 150 ms (measured with v0.9.14, v0.17.0 and v0.20.1); the
+ * rest is for a slow API server and a workqueue that backs off.
+ */
+const followSeconds = 10;
+
+/** A request that is older says nothing about the operator of today. */
+const requestExpiresSeconds = 600;
+
+/** kai-operator as its Deployment shows it. Ready is not yet working: that is seen by effect alone. */
+type OperatorState = "down" | "ready" | "unseen";
+
+export function planThroughOperator(one: RepairCase, options: PlanOptions): CasePlan {
+  if (operatorState(one) === "down") return planByBundles(one, options);
+  const nothing: CasePlan = { next: { do: "nothing" }, later: [], advice: [] };
+  // Without tls.crt a working operator makes a new pair by itself: nothing to put behind it, nothing to hurry.
+  if (one.secret.state === "unseen" || one.secret.certificates === undefined) return nothing;
+  const pair: OperatorPair = { secret: one.secret.secret, certificates: one.secret.certificates };
+  if (leavesMissingFrom(one, pair.certificates).length > 0) return widenSecret(one, pair) ?? nothing;
+  return (
+    followSecret(one, pair, bundleSteps(one)) ??
+    waitForPods(one, pair, options) ??
+    narrowSecret(one, pair) ??
+    followSecret(one, pair, narrowingSteps(one)) ??
+    nothing
+  );
+}
+
+/** The Secret that the operator copies from, whether or not its pair can be used. */
+interface OperatorPair {
+  readonly secret: ServingSecret;
+  readonly certificates: Uint8Array;
+}
+
+function operatorState({ snapshot, installation }: RepairCase): OperatorState {
+  const operator = operatorIn(snapshot, installation.namespace);
+  if (operator !== undefined) return operator.readyReplicas > 0 ? "ready" : "down";
+  return snapshot.unseen.some(({ what }) => what.includes("/deployments")) ? "unseen" : "down";
+}
+
+/**
+ * Invariant: the Secret holds every leaf that a pod serves before anything makes the operator copy it. With the Secret as
+ * it is, a working operator writes, or has written, a bundle that refuses these pods.
+ */
+function widenSecret(one: RepairCase, { secret, certificates }: OperatorPair): CasePlan | undefined {
+  const missing = leavesMissingFrom(one, certificates);
+  const wider = withCertificates(certificates, missing);
+  if (!helpablePods(one).every((pod) => one.judge(wider, pod.chain) === "trusted")) return undefined;
+  const added = [...new Set([...addedFingerprints(secret), ...missing.map(fingerprintOf)])];
+  const step = secretStep(one, { secret, certificates: wider, phase: "widen", added });
+  const expected =
+    one.secret.state === "usable"
+      ? [secretStep(one, { secret, certificates, phase: "narrow", added: [], before: wider })]
+      : [];
+  return stepsInOrder([step], expected);
+}
+
+/**
+ * The bundles are to become what the Secret holds: ask the operator, give it its time, then write them ourselves.
+ * `direct` are the steps that would do that. Undefined where there are none.
+ */
+function followSecret(one: RepairCase, { secret }: OperatorPair, direct: readonly Step[]): CasePlan | undefined {
+  if (direct.length === 0) return undefined;
+  const state = stateAskedAbout(one, secret, direct);
+  const age = secondsSinceRequest(one, secret, state);
+  if (age === undefined) return stepsInOrder([reconcileStep(one, secret, textOf(state))], direct);
+  if (age < followSeconds) {
+    const why = "kai-operator was asked to reconcile and has not followed yet";
+    return { next: { do: "wait", seconds: Math.ceil(followSeconds - age), why }, later: direct, advice: [] };
+  }
+  return { ...stepsInOrder(direct, []), advice: [blindAdvice(one)] };
+}
+
+/** The Secret's certificates and the bundles that are not what they should be, in short fingerprints. */
+interface AskedAbout {
+  readonly secret: string;
+  readonly bundles: readonly string[];
+}
+
+function stateAskedAbout(one: RepairCase, secret: ServingSecret, direct: readonly Step[]): AskedAbout {
+  const words = (pem: Uint8Array): string => certificatesIn(pem).map(shortFingerprint).join("+") || "none";
+  const pending = direct.flatMap(({ action }) => (action.kind === "set-bundle" ? action.entries : []));
+  const bundles = one.hooks
+    .filter((hook) => pending.some((entry) => isSameEntry(entry.hook, hook)))
+    .map((hook) => words(hook.bundle));
+  return { secret: words(secret.certificates ?? new Uint8Array()), bundles: [...new Set(bundles)] };
+}
+
+const textOf = ({ secret, bundles }: AskedAbout): string => `secret:${secret} bundles:${bundles.join(",")}`;
+
+/**
+ * Undefined where nothing was asked about this state, or too long ago, or by a clock that is ahead of ours. A request about
+ * another state says nothing, whatever the clocks say; one about more bundles than now differ is still about these.
+ */
+function secondsSinceRequest(one: RepairCase, secret: ServingSecret, state: AskedAbout): number | undefined {
+  const request = /^(\S+) secret:(\S+) bundles:(\S+)$/.exec(secret.annotations[reconcileRequestAnnotation] ?? "");
+  const [, time = "", aboutSecret, aboutBundles = ""] = request ?? [];
+  const age = (one.snapshot.at.getTime() - Date.parse(time)) / 1000;
+  const asked = aboutBundles.split(",");
+  const isCurrent = aboutSecret === state.secret && state.bundles.every((bundle) => asked.includes(bundle));
+  return isCurrent && age >= 0 && age < requestExpiresSeconds ? age : undefined;
+}
+
+/** Stale pods, and what will be taken out of the Secret once they have moved. */
+function waitForPods(one: RepairCase, pair: OperatorPair, options: PlanOptions): CasePlan | undefined {
+  const stale = planStalePods(one, options);
+  return stale && { ...stale, later: expectedNarrowing(one, pair) };
+}
+
+function expectedNarrowing(one: RepairCase, { secret, certificates }: OperatorPair): readonly Step[] {
+  const narrower = withoutAdded(secret, certificates, () => true);
+  if (narrower === undefined) return [];
+  return [secretStep(one, { secret, certificates: narrower, phase: "narrow", added: [], before: certificates })];
+}
+
+/** Drops the blocks that fleetmend added, once every pod serves the Secret's own leaf. */
+function narrowSecret(one: RepairCase, { secret, certificates }: OperatorPair): CasePlan | undefined {
+  if (!isSettled(one)) return undefined;
+  const served = one.pods.map((pod) => fingerprintOf(pod.leaf));
+  const narrower = withoutAdded(secret, certificates, (fingerprint) => !served.includes(fingerprint));
+  if (narrower === undefined) return undefined;
+  if (!one.pods.every((pod) => one.judge(narrower, pod.chain) === "trusted")) return undefined;
+  return stepsInOrder([secretStep(one, { secret, certificates: narrower, phase: "narrow", added: [] })], []);
+}
+
+/** `tls.crt` without the blocks that are ours and may go; undefined where there is none. Never the first block: the leaf. */
+function withoutAdded(
+  secret: ServingSecret,
+  certificates: Uint8Array,
+  mayGo: (fingerprint: string) => boolean,
+): Uint8Array | undefined {
+  const added = addedFingerprints(secret);
+  const [leaf, ...others] = certificatesIn(certificates);
+  if (leaf === undefined) return undefined;
+  const own = others.filter((der) => added.includes(fingerprintOf(der)) && mayGo(fingerprintOf(der)));
+  const narrower = own.reduce((rest, der) => withoutCertificate(rest, der) ?? rest, certificates);
+  return narrower.length < certificates.length ? narrower : undefined;
+}
+
+function blindAdvice(one: RepairCase): Advice {
+  const { namespace } = one.backend;
+  const holder = one.hooks[0]?.holder;
+  const resource = holder?.kind === "ValidatingWebhookConfiguration" ? "validating" : "mutating";
+  return {
+    about: "operator-blind",
+    object: `deployments/${one.snapshot.operator?.name ?? "kai-operator"}`,
+    sentence:
+      "kai-operator is ready, but it did not follow when asked, so the bundle is patched directly; there it stays. Find out why: without the CRD clusterpolicies.nvidia.com some releases do nothing at all (v0.9, v0.10, v0.20.1), and with webhook configurations under names of your own it may create but not update them.",
+    commands: [
+      "kubectl get crd clusterpolicies.nvidia.com",
+      `kubectl auth can-i update ${resource}webhookconfigurations/${holder?.name ?? ""} --as system:serviceaccount:${namespace}:kai-operator`,
+      `kubectl logs deployment/kai-operator -n ${namespace} --tail 50`,
+    ],
+  };
+}
