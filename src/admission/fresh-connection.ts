@@ -31,10 +31,10 @@ export const freshForMs = 60_000;
 
 /**
  * `fresh` only if every connection that the API server may use for `hook` at `at` was made after this run's write. It
- * keeps one transport for each server name and bundle bytes (k8s.io/apiserver pkg/util/webhook/client.go; client-go
- * pkg transport/cache.go shares it between hooks from Kubernetes 1.37 on), so: this run wrote these bytes, and for 90 s
- * before that no hook of this server name held them. Anything not known counts as `maybe-reused`. NOT known here: another
- * hook outside the snapshot that calls the same Service with the same bytes.
+ * keeps one transport for each server name and bundle bytes at the least (k8s.io/apiserver pkg/util/webhook/client.go makes
+ * one for each client configuration; client-go's transport/cache.go may share it between them), so: this run wrote these
+ * bytes, and for 90 s before that no hook of this server name held them. Anything not known counts as `maybe-reused`. NOT
+ * known here: another hook outside the snapshot that calls the same Service with the same bytes.
  */
 export function connectionOf(
   hook: Hook,
