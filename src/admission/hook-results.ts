@@ -97,8 +97,10 @@ function spoken(hook: Hook, refusal: Refusal, speakers: readonly Hook[], handsha
   // Whichever of the two denied: the mutating one comes first, and has answered.
   if (refusal.kind === "denied" && (alone || isMutating(hook)))
     return { result: "denied-by-target", message: refusal.message };
-  if (refusal.kind === "call-failed" && alone)
-    return { result: "failed", failureClass: refusal.failureClass, goText: refusal.goText };
+  if (refusal.kind === "call-failed") {
+    const { failureClass, goText } = refusal;
+    return { result: "failed", failureClass, goText, ...(alone ? {} : { oneOf: speakers.length }) };
+  }
   if (refusal.kind === "no-dry-run" && refusesDryRun(hook))
     return { result: "undecided", because: `it takes no dry run: sideEffects is ${hook.sideEffects}`, handshake };
   const because = `${speakers.length} hooks are called ${hook.name}, and the API server does not say which: ${textOf(refusal)}`;

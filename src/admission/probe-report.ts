@@ -62,6 +62,8 @@ export type HookResult =
       readonly failureClass: FailureClass;
       /** The text after `failed to call webhook: ` (or `could not get REST client: `), `Post "…": ` taken off. */
       readonly goText: string;
+      /** Where the text fits so many hooks that share the name: one of them failed, and it is not said which. */
+      readonly oneOf?: number;
     }
   // Rules, selectors or conditions do not match the pod. Hooks on queues, pod groups and topologies are all here: what is
   // known of them is the handshake.

@@ -1,5 +1,5 @@
 // The screen of a probe: what was proven of each hook, how, and what was not. Pure.
-import type { HandshakeAnswer, HookProbe, ProbeReport } from "../admission/probe-report.ts";
+import type { HandshakeAnswer, HookProbe, ProbeReport, RefusalPhase } from "../admission/probe-report.ts";
 import type { ClusterSnapshot } from "../admission/snapshot.ts";
 import { utc } from "./certificate-text.ts";
 import { type ExitCode, exitCode } from "./exit-code.ts";
@@ -113,9 +113,12 @@ export function describeResult(probe: HookProbe): string {
     case "denied-by-target":
       return sentences("It answered, and refused the pod by its own rules: trust is fine", probe.message);
     case "blocked":
-      return sentences(`It was not asked: ${probe.by} refused first (${probe.phase})`, ...blockedWords(probe));
+      return sentences(
+        `${askedWords(probe.phase)}: ${probe.by} refused first (${probe.phase})`,
+        ...blockedWords(probe),
+      );
     case "failed":
-      return `The API server could not ask it (${probe.failureClass}): ${probe.goText}`;
+      return `The API server could not ask ${whom(probe)} (${probe.failureClass}): ${probe.goText}`;
     case "not-reached":
       return sentences(`A pod does not reach it: ${probe.because}`, handshakeWords(probe.handshake));
     case "undecided":
@@ -133,6 +136,14 @@ export function describeResult(probe: HookProbe): string {
       );
   }
 }
+
+/** Validating hooks are asked side by side, and one error returns; a quota speaks after all of them. */
+const askedWords = (phase: RefusalPhase): string =>
+  phase === "mutating" || phase === "authorization" ? "It was not asked" : "It is not known to have answered";
+
+/** KAI's mutating and validating hook share a name, and not every text of the API server tells them apart. */
+const whom = ({ oneOf }: Extract<HookProbe, { result: "failed" }>): string =>
+  oneOf === undefined ? "it" : `it or another of the ${oneOf} hooks of this name`;
 
 /** The refusal's own text is left out where the handshake says the same at length. */
 function blockedWords({ message, handshake }: Extract<HookProbe, { result: "blocked" }>): readonly string[] {

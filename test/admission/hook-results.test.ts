@@ -186,17 +186,14 @@ describe("a failed call", () => {
     expect(kinds(resultsOf(config, { trust }))).toEqual(["proven", "failed"]);
   });
 
-  it("without a URL is neither's where nothing tells the two of one name apart", () => {
+  it("without a URL is one of both where nothing tells the two of one name apart", () => {
     const status = refused(
       'Internal error occurred: failed calling webhook "binder.run.ai": failed to call webhook: the server could not find the requested resource',
     );
-    expect(resultsOf(status)).toMatchObject([
-      {
-        result: "undecided",
-        because:
-          "2 hooks are called binder.run.ai, and the API server does not say which: the server could not find the requested resource",
-      },
-      { result: "undecided" },
+    const goText = "the server could not find the requested resource";
+    expect(resultsOf(status)).toEqual([
+      { result: "failed", failureClass: "bad-response", goText, oneOf: 2 },
+      { result: "failed", failureClass: "bad-response", goText, oneOf: 2 },
     ]);
   });
 

@@ -271,9 +271,10 @@ describe("the classes", () => {
     world.admission.answer = () => ({ status: 404, contentType: "text/plain", body: "404 page not found" });
     const { report } = await probed(await as("prove"));
     expect(report.hooks[0]).toMatchObject({
-      result: "undecided",
-      because:
-        "2 hooks are called binder.run.ai, and the API server does not say which: the server could not find the requested resource",
+      result: "failed",
+      failureClass: "bad-response",
+      goText: "the server could not find the requested resource",
+      oneOf: 2,
     });
   });
 
