@@ -1,6 +1,7 @@
 // The test cluster itself against what was seen on real clusters: the API server's texts, which certificates it accepts,
 // and what a pod serves through port-forward. The installed objects and the faults are in kai.test.ts.
-import { mkdtempSync, rmSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -9,12 +10,14 @@ import { openApi, removeIfThere } from "./api.ts";
 import { openClusterUnderTest } from "./cluster-under-test.ts";
 import { accessOf } from "./control-plane.ts";
 import { startFaultProxy, type FaultProxy, type ProxyAction } from "./fault-proxy.ts";
-import { inject, podsOf } from "./faults.ts";
+import { inject } from "./faults.ts";
 import { readBundles, writeBundle } from "./holder.ts";
 import { families, type FamilyName } from "./kai/families.ts";
 import { installFamily, probeNamespace, uninstall } from "./kai/install.ts";
+import { podsOf } from "./kai/installed-pods.ts";
 import { servedLeaf } from "./served-leaf.ts";
 import type { KubeObject } from "./kube-object.ts";
+import { until } from "./until.ts";
 import type { World } from "./world.ts";
 
 let world: World;
@@ -109,6 +112,30 @@ describe("the API server", () => {
     expect(world.admission.calls.map(({ reusedConnection }) => reusedConnection)).toEqual(Array(6).fill(false));
   });
 });
+
+describe("the keeper of the processes", () => {
+  it("kills them and removes the folder when its parent is gone, however it went", async () => {
+    const kept = mkdtempSync(path.join(tmpdir(), "fleetmend-test-keeper-"));
+    const log = path.join(folder, "keeper.log");
+    const keeper = spawn(process.execPath, [path.join(import.meta.dirname, "keeper.ts"), kept]);
+    const child = { name: "shell", command: "sh", arguments: ["-c", "echo $$; exec sleep 600"], log };
+    keeper.stdin.write(`${JSON.stringify(child)}\n`);
+    const pid = (): number => (existsSync(log) ? Number(readFileSync(log, "utf8")) : 0);
+    await until("the process runs", () => pid() > 0 && isAlive(pid()));
+    // What the kernel does to the pipe when the parent dies.
+    keeper.stdin.end();
+    await until("the process is gone", () => !isAlive(pid()));
+    await until("the folder is gone", () => !existsSync(kept));
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
 
 describe("port-forward", () => {
   it("reaches each of two pods that serve different leaves", async () => {

@@ -1,18 +1,17 @@
 // Starts etcd, kube-apiserver, kube-controller-manager and the port-forward half of a kubelet, all unmodified but the
 // last, on free loopback ports with a temporary folder, and stops them. What runs in the cluster is in world.ts.
-import { spawn } from "node:child_process";
 import { generateKeyPairSync, randomBytes } from "node:crypto";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { mintCertificate } from "../../src/trust/mint.ts";
 import { openApi, type Access } from "./api.ts";
 import type { Binaries } from "./build.ts";
-import type { ProcessEnded, ProcessToStart } from "./keeper.ts";
+import { endOf, keepProcesses } from "./kept-processes.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
+import { apiServerProcess, controllerManagerProcess, etcdProcess, kubeletProcess, type Ports } from "./processes.ts";
 
 /**
  * Who may ask: `admin` (system:masters) sets things up and is never fleetmend; the next three are fleetmend with the
@@ -61,7 +60,7 @@ export async function startControlPlane(binaries: Binaries): Promise<RunningCont
   const [etcdPort, peerPort, serverPort, kubeletPort] = await freePorts(4);
   const ports = { etcdPort, peerPort, serverPort, kubeletPort };
   const plane = await writeFiles(folder, ports);
-  const keeper = startKeeper(folder);
+  const keeper = keepProcesses(folder);
   try {
     keeper.start(etcdProcess(binaries, folder, ports));
     keeper.start(apiServerProcess(binaries, folder, ports));
@@ -73,13 +72,6 @@ export async function startControlPlane(binaries: Binaries): Promise<RunningCont
     await keeper.stop();
     throw error;
   }
-}
-
-interface Ports {
-  readonly etcdPort: number;
-  readonly peerPort: number;
-  readonly serverPort: number;
-  readonly kubeletPort: number;
 }
 
 /** Ports that were free a moment ago. Another process may take one before we use it; then the start fails, loudly. */
@@ -170,145 +162,6 @@ const egressSelector = (socket: string): string =>
       { name: "cluster", connection: { proxyProtocol: "HTTPConnect", transport: { uds: { udsName: socket } } } },
     ],
   });
-
-function etcdProcess(binaries: Binaries, folder: string, { etcdPort, peerPort }: Ports): ProcessToStart {
-  const client = `http://127.0.0.1:${etcdPort}`;
-  const peer = `http://127.0.0.1:${peerPort}`;
-  return {
-    name: "etcd",
-    command: binaries.etcd,
-    arguments: [
-      `--data-dir=${path.join(folder, "etcd")}`,
-      `--listen-client-urls=${client}`,
-      `--advertise-client-urls=${client}`,
-      `--listen-peer-urls=${peer}`,
-      `--initial-advertise-peer-urls=${peer}`,
-      `--initial-cluster=default=${peer}`,
-      "--unsafe-no-fsync",
-      "--log-level=warn",
-    ],
-    log: path.join(folder, "etcd.log"),
-  };
-}
-
-function apiServerProcess(binaries: Binaries, folder: string, { etcdPort, serverPort }: Ports): ProcessToStart {
-  const file = (name: string): string => path.join(folder, name);
-  return {
-    name: "kube-apiserver",
-    command: binaries.apiServer,
-    arguments: [
-      `--etcd-servers=http://127.0.0.1:${etcdPort}`,
-      "--bind-address=127.0.0.1",
-      "--advertise-address=127.0.0.1",
-      "--endpoint-reconciler-type=none",
-      `--secure-port=${serverPort}`,
-      `--cert-dir=${folder}`,
-      `--tls-cert-file=${file("serving.crt")}`,
-      `--tls-private-key-file=${file("serving.key")}`,
-      "--service-cluster-ip-range=10.96.0.0/16",
-      `--token-auth-file=${file("tokens.csv")}`,
-      "--authorization-mode=RBAC",
-      "--service-account-issuer=https://kubernetes.default.svc",
-      `--service-account-key-file=${file("service-accounts.key")}`,
-      `--service-account-signing-key-file=${file("service-accounts.key")}`,
-      `--egress-selector-config-file=${file("egress.yaml")}`,
-    ],
-    log: file("kube-apiserver.log"),
-  };
-}
-
-// Only the controllers that a test can see: fewer watches, less of the two cores. node-lifecycle-controller in
-// particular would taint our node, which sends no heartbeats.
-const controllers = [
-  "clusterrole-aggregation-controller",
-  "deployment-controller",
-  "endpointslice-controller",
-  "garbage-collector-controller",
-  "job-controller",
-  "namespace-controller",
-  "replicaset-controller",
-  "resourcequota-controller",
-  "root-ca-certificate-publisher-controller",
-  "serviceaccount-controller",
-];
-
-function controllerManagerProcess(binaries: Binaries, folder: string): ProcessToStart {
-  const kubeconfig = path.join(folder, "controller-manager.kubeconfig");
-  return {
-    name: "kube-controller-manager",
-    command: binaries.controllerManager,
-    arguments: [
-      `--kubeconfig=${kubeconfig}`,
-      `--authentication-kubeconfig=${kubeconfig}`,
-      `--authorization-kubeconfig=${kubeconfig}`,
-      "--secure-port=0",
-      "--leader-elect=false",
-      `--controllers=${controllers.join(",")}`,
-      `--service-account-private-key-file=${path.join(folder, "service-accounts.key")}`,
-      // The defaults (20 and 30) make a family's installation wait for its turn.
-      "--kube-api-qps=500",
-      "--kube-api-burst=1000",
-    ],
-    log: path.join(folder, "kube-controller-manager.log"),
-  };
-}
-
-function kubeletProcess(binaries: Binaries, plane: ControlPlane): ProcessToStart {
-  return {
-    name: "kubelet",
-    command: binaries.kubelet,
-    arguments: [
-      `--address=127.0.0.1:${plane.kubeletPort}`,
-      `--tls-cert-file=${path.join(plane.folder, "serving.crt")}`,
-      `--tls-private-key-file=${path.join(plane.folder, "serving.key")}`,
-      `--pod-network=${plane.podNetworkSocket}`,
-    ],
-    log: path.join(plane.folder, "kubelet.log"),
-  };
-}
-
-interface Keeper {
-  start(wanted: ProcessToStart): void;
-  readonly stop: () => Promise<void>;
-  /** Rejects as soon as one of the processes ends, with the end of its log. */
-  readonly ended: Promise<never>;
-}
-
-function startKeeper(folder: string): Keeper {
-  const script = path.join(import.meta.dirname, "keeper.ts");
-  // A process group of its own: Ctrl-C in a terminal must not reach the control plane before we have decided.
-  const child = spawn(process.execPath, [script, folder], { stdio: ["pipe", "pipe", "inherit"], detached: true });
-  const gone = new Promise<void>((resolve) =>
-    child.once("exit", () => {
-      resolve();
-    }),
-  );
-  const logs = new Map<string, string>();
-  const ended = new Promise<never>((_, reject) => {
-    createInterface({ input: child.stdout }).on("line", (line) => {
-      const { name, how } = JSON.parse(line) as ProcessEnded;
-      reject(new Error(`${name} ended (${how}):\n${endOf(logs.get(name))}`));
-    });
-  });
-  // Whoever waits for readiness hears of it; afterwards the next request fails by itself.
-  ended.catch(() => undefined);
-  return {
-    start: (wanted) => {
-      logs.set(wanted.name, wanted.log);
-      child.stdin.write(`${JSON.stringify(wanted)}\n`);
-    },
-    stop: async () => {
-      child.stdin.end();
-      await gone;
-    },
-    ended,
-  };
-}
-
-function endOf(log: string | undefined): string {
-  if (log === undefined) return "";
-  return readFileSync(log, "utf8").split("\n").slice(-15).join("\n");
-}
 
 async function untilReady(plane: ControlPlane, ended: Promise<never>): Promise<void> {
   const api = openApi(accessOf(plane, "admin"), "fleetmend-test");

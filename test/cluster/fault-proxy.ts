@@ -7,27 +7,12 @@ import type { Duplex } from "node:stream";
 import tls from "node:tls";
 import type { ControlPlane, User } from "./control-plane.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
-
-export interface ProxiedRequest {
-  /** From 1, in the order of arrival since the last `restart`. */
-  readonly number: number;
-  readonly method: string;
-  /** With the query. */
-  readonly path: string;
-  readonly kind: "read" | "write" | "watch" | "upgrade";
-  readonly contentType: string;
-  /** The JSON of a write. It may hold a private key: not for printing. */
-  readonly body: unknown;
-  /** What came back, from the server or from us; absent while nothing did. */
-  status?: number;
-  /** `Status.message` of an answer above 399. */
-  message?: string;
-}
+import { describeRequest, isRefusedByAuthorizer, messageIn, type ProxiedRequest } from "./proxied-request.ts";
 
 export type ProxyAction =
   | { readonly do: "pass" }
   /** We answer, the API server hears nothing of it. */
-  | { readonly do: "answer"; readonly status: 409 | 429 | 500; readonly message?: string }
+  | { readonly do: "answer"; readonly status: AnswerStatus; readonly message?: string }
   /** Nothing ever comes back. `delivered`: the API server has done it all the same. */
   | { readonly do: "swallow"; readonly delivered: boolean }
   /** The connection breaks. */
@@ -110,29 +95,10 @@ export async function startFaultProxy(plane: ControlPlane): Promise<FaultProxy> 
   };
 }
 
-// The authorizer's words (k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go); admission plugins, which
-// also answer 403, do not name the user.
-const isRefusedByAuthorizer = ({ status, message = "" }: ProxiedRequest): boolean =>
-  status === 403 && /\bforbidden: User ".*" cannot /.test(message);
-
 function record(session: Session, incoming: IncomingMessage, body: string): ProxiedRequest {
-  const { method = "GET", url = "/", headers } = incoming;
-  const request: ProxiedRequest = {
-    number: session.requests.length + 1,
-    method,
-    path: url,
-    kind: kindOf(incoming),
-    contentType: headers["content-type"] ?? "",
-    body: body === "" ? undefined : (JSON.parse(body) as unknown),
-  };
+  const request = describeRequest(session.requests.length + 1, incoming, body);
   session.requests.push(request);
   return request;
-}
-
-function kindOf({ method, url = "/", headers }: IncomingMessage): ProxiedRequest["kind"] {
-  if (headers.upgrade !== undefined) return "upgrade";
-  if (method !== "GET") return "write";
-  return new URL(url, "https://api").searchParams.get("watch") === "true" ? "watch" : "read";
 }
 
 /** What is to happen to a request; from a cut on, nothing gets through. */
@@ -211,14 +177,6 @@ function keepMessage(request: ProxiedRequest, response: IncomingMessage): void {
   });
 }
 
-function messageIn(text: string): string {
-  try {
-    return (JSON.parse(text) as { message?: string }).message ?? text;
-  } catch {
-    return text;
-  }
-}
-
 function forward(upstream: Upstream, response: ServerResponse): void {
   send(upstream, (incoming) => {
     response.writeHead(incoming.statusCode ?? 502, incoming.headers);
@@ -239,7 +197,16 @@ function deliver(upstream: Upstream): Promise<void> {
   });
 }
 
-const reasons = { 409: "Conflict", 429: "TooManyRequests", 500: "InternalError" } as const;
+const reasons = {
+  403: "Forbidden",
+  409: "Conflict",
+  429: "TooManyRequests",
+  500: "InternalError",
+  503: "ServiceUnavailable",
+  504: "Timeout",
+} as const;
+
+export type AnswerStatus = keyof typeof reasons;
 
 function answer(
   request: ProxiedRequest,

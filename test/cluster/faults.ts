@@ -1,17 +1,19 @@
 // Puts faults into an installed KAI family, by name, along the ways in which they arise in life. Each returns when the
 // fault is in effect: pods serve what they will go on serving, and no old connection hides it (but for the latent drift).
 import { mintKaiCertificate, type MintedCertificate } from "../../src/trust/mint.ts";
-import { holderCollection, readBundles, writeBundle } from "./holder.ts";
+import { holderCollection, writeBundle } from "./holder.ts";
 import { removeClusterPolicy } from "./kai/crds.ts";
 import type { Component } from "./kai/families.ts";
-import { configsPath, deploymentsPath, runPostHooks, upgradeWithHooks } from "./kai/helm.ts";
+import { configsPath, deploymentsPath, upgradeWithHooks } from "./kai/helm.ts";
 import { probeNamespace, type Installed } from "./kai/install.ts";
+import { endpointsOf, everyPodServesItsSecret, nameIn, operatorPods, podsNamed, podsOf } from "./kai/installed-pods.ts";
+import { bundlesHold, replacePairEverywhere, rotate, spoilBundle, writeNewPair } from "./kai/pair-change.ts";
 import { mintPair, pairData, secretsPath, writePair } from "./kai/pair.ts";
 import { kaiNamespace } from "./kai/recorded.ts";
 import { deploymentsAreReady } from "./kai/rollout.ts";
 import type { Secret } from "./kube-object.ts";
-import { servedLeaf } from "./served-leaf.ts";
 import { until } from "./until.ts";
+import { warmConnections } from "./warm-connections.ts";
 
 export const faultNames = [
   "healthy",
@@ -120,36 +122,6 @@ async function drift(installed: Installed): Promise<void> {
   await writeNewPair(installed);
 }
 
-/** The pair changes as it should, whoever's task it is, and the bundle follows. */
-async function rotate(installed: Installed): Promise<void> {
-  const { world, family, admission } = installed;
-  if (family.writer === "helm-hooks") {
-    await upgradeWithHooks(world, family, "done");
-    return;
-  }
-  const pair = await mintPair(admission.service);
-  await writePair(world.as("admin", "kubectl-patch"), admission.secret, pairData(pair));
-  await until("the operator has copied the pair into the bundles", () => bundlesHold(installed, pair.pem));
-}
-
-async function writeNewPair(installed: Installed): Promise<void> {
-  const { world, admission } = installed;
-  await writePair(world.as("admin", "kubectl-patch"), admission.secret, pairData(await mintPair(admission.service)));
-  await everyPodServesItsSecret(installed);
-}
-
-/** In the helm hooks' families by hand; in the operator's through the Secret, for it would take a hand's patch back. */
-async function spoilBundle(installed: Installed, bundle: string): Promise<void> {
-  const { world, family, admission } = installed;
-  const kubectl = world.as("admin", "kubectl-patch");
-  if (family.writer === "helm-hooks") {
-    for (const holder of admission.holders) await writeBundle(kubectl, holder, bundle);
-    return;
-  }
-  await writePair(kubectl, admission.secret, { "tls.crt": Buffer.from(bundle).toString("base64") });
-  await until("the operator has copied tls.crt into the bundles", () => bundlesHold(installed, bundle));
-}
-
 async function expiredPair({ service }: Component): Promise<MintedCertificate> {
   const day = 86_400_000;
   const notBefore = new Date(Date.now() - 3660 * day);
@@ -158,16 +130,6 @@ async function expiredPair({ service }: Component): Promise<MintedCertificate> {
     notBefore,
     notAfter: new Date(Date.now() - day),
   });
-}
-
-/** Secret, pods and bundles all change to this pair, in the order of an upgrade. */
-async function replacePairEverywhere(installed: Installed, pair: MintedCertificate): Promise<void> {
-  const { world, family, admission } = installed;
-  await writePair(world.as("admin", "kubectl-patch"), admission.secret, pairData(pair));
-  if (family.writer === "helm-hooks") await runPostHooks(world, family);
-  await until("the bundles hold the pair", () => bundlesHold(installed, pair.pem));
-  await everyPodServesItsSecret(installed);
-  world.egress.closeConnections();
 }
 
 async function keyMismatch(installed: Installed): Promise<void> {
@@ -276,57 +238,4 @@ async function scale({ world, deployment, replicas }: Scaling): Promise<void> {
   await world.as("admin", "kubectl-scale").merge(`${deploymentsPath}/${deployment}/scale`, { spec: { replicas } });
   await deploymentsAreReady(world);
   await until(`${deployment} has ${replicas} pods`, () => podsNamed({ world }, deployment).length === replicas);
-}
-
-function podsNamed({ world }: Pick<Installed, "world">, app: string): readonly string[] {
-  return [...world.kubelet.pods]
-    .filter(([, { metadata }]) => metadata.namespace === kaiNamespace && metadata.labels?.app === app)
-    .map(([key]) => key);
-}
-
-/** The pods of the admission component (`namespace/name`), in the order of their names. */
-export const podsOf = (installed: Installed): readonly string[] =>
-  podsNamed(installed, installed.admission.deployment).toSorted();
-
-const operatorPods = (installed: Installed): readonly string[] => podsNamed(installed, "kai-operator");
-
-const nameIn = (pod: string): string => pod.split("/")[1] ?? "";
-
-const endpointsOf = ({ world, admission }: Installed): number =>
-  new Set(world.egress.readyEndpoints(`${kaiNamespace}/${admission.service}`).map(({ pod }) => pod)).size;
-
-async function bundlesHold({ world, admission }: Installed, bundle: string): Promise<boolean> {
-  const bundles = await Promise.all(admission.holders.map((holder) => readBundles(world.admin, holder)));
-  return bundles.flat().every((held) => held === bundle);
-}
-
-/** The mounts have been refreshed: each pod presents the first certificate that its Secret holds. */
-async function everyPodServesItsSecret(installed: Installed, except: readonly string[] = []): Promise<void> {
-  const { world, family } = installed;
-  for (const component of family.components) {
-    const secret = await world.admin.get<Secret>(`${secretsPath}/${component.secret}`);
-    const pem = Buffer.from(secret.data?.["tls.crt"] ?? "", "base64").toString("utf8");
-    const pods = podsNamed(installed, component.deployment).filter((pod) => !except.includes(pod));
-    await until("the pods serve what the Secret holds", async () => {
-      const leaves = await Promise.all(pods.map((pod) => servedLeaf(world, pod)));
-      return leaves.every((leaf) => leaf?.toString() === pem);
-    });
-  }
-}
-
-/** Pod creates in the probe's namespace, so that the API server holds connections open, and keeps them for 90 s. */
-async function warmConnections({ world, family }: Installed): Promise<void> {
-  const pod = {
-    metadata: { name: "warm" },
-    spec: {
-      schedulerName: family.schedulerName ?? "default-scheduler",
-      containers: [{ name: "main", image: "REGISTRY/pause" }],
-    },
-  };
-  const call = { body: pod, query: { dryRun: "All" } };
-  const answers = await Promise.all(
-    [1, 2, 3].map(() => world.admin.request("POST", `/api/v1/namespaces/${probeNamespace}/pods`, call)),
-  );
-  const refused = answers.find(({ status }) => status !== 201);
-  if (refused) throw new Error(`the hooks do not answer before the fault: ${JSON.stringify(refused.body)}`);
 }

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError, type Api } from "./api.ts";
 import type { PodAddress, PodServer } from "./egress.ts";
 import { keyOf, type Pod, type Secret } from "./kube-object.ts";
+import { now, statusOf, type Reported } from "./pod-status.ts";
 import { watch } from "./watch.ts";
 
 /** The data of the mounted Secrets by the Secret's name, as at the last refresh. */
@@ -95,15 +96,8 @@ interface Context {
 }
 
 /** What the node knows of one pod. */
-interface Sandbox {
-  readonly pod: Pod;
-  readonly ip: string;
-  readonly startedAt: string;
+interface Sandbox extends Reported {
   process: Process | undefined;
-  phase: "waiting" | "crashing" | "running" | "succeeded" | "ended";
-  ready: boolean;
-  restarts: number;
-  heldNotReady: boolean;
   mountsFrozen: boolean;
 }
 
@@ -261,54 +255,6 @@ async function reportStatus(context: Context, sandbox: Sandbox): Promise<void> {
   if (sandbox.phase === "ended") return;
   await context.api.request("PATCH", `${podPath(sandbox.pod)}/status`, { body: { status: statusOf(sandbox) } });
 }
-
-function statusOf(sandbox: Sandbox): object {
-  const { pod, phase } = sandbox;
-  const ready = sandbox.ready && !sandbox.heldNotReady;
-  const condition = (type: string, holds: boolean): object => ({
-    type,
-    status: holds ? "True" : "False",
-    lastTransitionTime: now(),
-  });
-  return {
-    phase: phase === "succeeded" ? "Succeeded" : phase === "waiting" ? "Pending" : "Running",
-    hostIP: "127.0.0.1",
-    startTime: sandbox.startedAt,
-    ...(phase !== "waiting" && { podIP: sandbox.ip, podIPs: [{ ip: sandbox.ip }] }),
-    conditions: [
-      condition("PodScheduled", true),
-      condition("Initialized", true),
-      condition("ContainersReady", ready),
-      condition("Ready", ready),
-    ],
-    containerStatuses: pod.spec.containers.map(({ name, image }) => ({
-      name,
-      image,
-      imageID: image,
-      ready,
-      started: phase === "running",
-      restartCount: sandbox.restarts,
-      state: containerState(sandbox),
-    })),
-  };
-}
-
-function containerState({ phase, startedAt }: Sandbox): object {
-  switch (phase) {
-    case "waiting":
-      return { waiting: { reason: "ContainerCreating" } };
-    case "crashing":
-      return { waiting: { reason: "CrashLoopBackOff" } };
-    case "succeeded":
-      return { terminated: { exitCode: 0, reason: "Completed", startedAt, finishedAt: now() } };
-    case "running":
-    case "ended":
-      return { running: { startedAt } };
-  }
-}
-
-/** Kubernetes times have whole seconds. */
-const now = (): string => new Date().toISOString().replace(/\.\d+Z$/, "Z");
 
 /** Somebody was faster (404, 409), which the next event tells; anything else is a defect and ends the test run. */
 function inBackground(context: Context, work: Promise<void>): void {
