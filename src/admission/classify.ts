@@ -72,8 +72,19 @@ const wrappers: readonly { readonly pattern: RegExp; readonly read: Reader }[] =
     read: ([, subject = "", rest = ""]) => ({ kind: "conversion-failed", subject, ...readCall(rest) }),
   },
   {
+    // k8s.io/apiserver pkg/admission/plugin/policy/generic/policy_dispatcher.go: of the mutating policies only, before any
+    // mutating hook.
+    pattern: /\bpolicy ['"]([^'"]*)['"] (?:with binding '[^']*' )?denied request: /,
+    read: ([, policy = ""], text) => ({
+      kind: "refused",
+      by: `MutatingAdmissionPolicy ${policy}`,
+      phase: "mutating",
+      message: text,
+    }),
+  },
+  {
     // k8s.io/apimachinery pkg/api/errors NewForbidden: the authorizer's and every plugin's form.
-    pattern: /\S+ "[^"]*" is forbidden: ([^]*)$|\S+ is forbidden: (User "[^]*)$/,
+    pattern: /"[^"]*" is forbidden: ([^]*)$|\bis forbidden: (User "[^]*)$/,
     read: ([, body, authorizer], text) => {
       const { by, phase } = whoForbids(body ?? authorizer ?? "");
       return { kind: "refused", by, phase, message: text };
@@ -128,7 +139,7 @@ function withoutWrapper(status: RefusalStatus, text: string): Refusal {
   // The two quota refusals that are not `forbidden` (pkg/admission/plugin/resourcequota/controller.go).
   if (/insufficient quota to match these scopes|resource quota evaluation timed out/.test(text))
     return { kind: "refused", by: "ResourceQuota", phase: "quota", message: text };
-  if (status.reason === "Invalid" || /\S+ "[^"]*" is invalid: /.test(text))
+  if (status.reason === "Invalid" || /"[^"]*" is invalid: /.test(text))
     return { kind: "refused", by: "the object's validation", phase: "schema", message: text };
   return { kind: "unknown", message: text };
 }

@@ -1,4 +1,5 @@
 // The API server's texts, as it writes them and as people have reported them, each with what is read from it.
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { classify, failureClassOf, maskTimes } from "../../src/admission/classify.ts";
 import type { FailureClass } from "../../src/admission/probe-report.ts";
@@ -475,6 +476,11 @@ describe("classify, a refusal that is not a failed call", () => {
       expected: { kind: "refused", by: "ValidatingAdmissionPolicy aks-limits", phase: "validating" },
     },
     {
+      source: "a MutatingAdmissionPolicy",
+      message: "policy 'defaults' with binding 'all' denied request: failed evaluation: no such key: none",
+      expected: { kind: "refused", by: "MutatingAdmissionPolicy defaults", phase: "mutating" },
+    },
+    {
       source: "a namespace that is being deleted",
       message:
         'pods "p" is forbidden: unable to create new content in namespace osmo-workflows because it is being terminated',
@@ -542,6 +548,20 @@ describe("classify, texts inside texts", () => {
   it("takes a hook that denies with a quota's words as a denial", () => {
     const message = 'admission webhook "a.b.c" denied the request: pods "p" is forbidden: exceeded quota: q';
     expect(classify({ message })).toMatchObject({ kind: "denied", hook: "a.b.c" });
+  });
+});
+
+describe("classify, any text", () => {
+  const pieces = ["failed calling webhook ", '"a.b.c"', ": ", "denied the request", "Post ", "is forbidden: ", "User "];
+
+  it("is read, and kept where it fits nothing", () => {
+    const text = fc.array(fc.oneof(fc.constantFrom(...pieces), fc.string())).map((parts) => parts.join(""));
+    fc.assert(
+      fc.property(text, (message) => {
+        const refusal = classify({ message });
+        if (refusal.kind === "unknown") expect(refusal.message).toBe(message.trim());
+      }),
+    );
   });
 });
 

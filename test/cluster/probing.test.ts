@@ -25,11 +25,14 @@ import type { FamilyName, HolderName } from "./kai/families.ts";
 import { servicesPath } from "./kai/helm.ts";
 import { installFamily, probeNamespace, uninstall, type Installed } from "./kai/install.ts";
 import { until } from "./until.ts";
-import type { World } from "./world.ts";
+import { applyRights } from "./rights.ts";
+import { createNamespace, type World } from "./world.ts";
 
 const namespacePath = `/api/v1/namespaces/${probeNamespace}`;
 const policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
 const bindings = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings";
+const mutatingPolicies = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies";
+const mutatingBindings = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings";
 
 let world: World;
 let proxy: FaultProxy;
@@ -339,15 +342,41 @@ describe("the phases", () => {
     expect(seen.called).toEqual(["/mutate--v1-pod"]);
   });
 
+  const podCreates = {
+    resourceRules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["pods"] }],
+  };
+
+  it("a MutatingAdmissionPolicy speaks before any hook", async () => {
+    await installFamily(world, "A");
+    const expression = 'Object{metadata: Object.metadata{labels: {"a": object.metadata.annotations["none"]}}}';
+    await world.admin.create(mutatingPolicies, {
+      metadata: { name: "defaults" },
+      spec: {
+        failurePolicy: "Fail",
+        reinvocationPolicy: "Never",
+        matchConstraints: podCreates,
+        mutations: [{ patchType: "ApplyConfiguration", applyConfiguration: { expression } }],
+      },
+    });
+    await world.admin.create(mutatingBindings, { metadata: { name: "defaults" }, spec: { policyName: "defaults" } });
+    const seen = await probedOnceRefused(await as("prove"));
+    await world.admin.remove(`${mutatingBindings}/defaults`);
+    await world.admin.remove(`${mutatingPolicies}/defaults`);
+    expect(summaryOf(seen)).toEqual([
+      "mutating binder.run.ai: blocked by MutatingAdmissionPolicy defaults, mutating",
+      "validating binder.run.ai: blocked by MutatingAdmissionPolicy defaults, mutating",
+    ]);
+    expect(seen.called).toEqual([]);
+    await until("the policy is forgotten", async () => (await probed(await as("prove"))).report.answer?.status === 201);
+  });
+
   it("a ValidatingAdmissionPolicy speaks after the mutating hooks and before the validating ones", async () => {
     await installFamily(world, "A");
     await world.admin.create(policies, {
       metadata: { name: "no-probes" },
       spec: {
         failurePolicy: "Fail",
-        matchConstraints: {
-          resourceRules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["pods"] }],
-        },
+        matchConstraints: podCreates,
         validations: [{ expression: "!object.metadata.name.startsWith('fleetmend')", message: "no probes here" }],
       },
     });
@@ -551,6 +580,19 @@ describe("rights and namespaces", () => {
     ]);
     expect(proxy.requests.filter(({ path: url }) => url.startsWith(`${namespacePath}/pods`))).toEqual([]);
     proxy.assertNothingForbidden();
+  });
+
+  it("a namespace that has gone, and its rights with it, is not called forbidden", async () => {
+    await installFamily(world, "A");
+    await world.admin.remove(namespacePath);
+    await until("the namespace is gone", async () => (await world.admin.request("GET", namespacePath)).status === 404);
+    const { report } = await probed(await as("prove"));
+    await createNamespace(world.admin, probeNamespace);
+    await applyRights(world.admin);
+    expect(report.hooks).toMatchObject([
+      { result: "no-namespace", namespace: probeNamespace, handshake: { trust: "trusted" } },
+      { result: "no-namespace", namespace: probeNamespace },
+    ]);
   });
 });
 
