@@ -126,6 +126,10 @@ function parse(text: string): unknown {
   }
 }
 
+/** Whether an error came from the server or from the connection to it, and not from a mistake in our code. */
+export const isFromServer = (error: unknown): boolean =>
+  error instanceof ApiError || (error instanceof Error && "code" in error && typeof error.code === "string");
+
 /** Removes an object and does not mind if there is none. */
 export async function removeIfThere(api: Api, path: string, options?: unknown): Promise<void> {
   await api.remove(path, options).catch((error: unknown) => {

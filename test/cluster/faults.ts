@@ -180,9 +180,10 @@ async function operatorDown({ world }: Installed): Promise<void> {
 
 async function operatorBlind(installed: Installed): Promise<void> {
   const { world, operator } = installed;
+  if (operator.isBlind) return;
+  operator.isBlind = true;
   // v0.20.1 waits for the GPU Operator's kind; in v0.17.0 the cause is left open and only its effect is played.
   if (installed.family.name === "D1") await removeClusterPolicy(world.admin);
-  else operator.blind = true;
   const before = operatorPods(installed);
   for (const pod of before) await world.admin.remove(`/api/v1/namespaces/${kaiNamespace}/pods/${nameIn(pod)}`);
   await until("the operator has a new pod", () => operatorPods(installed).every((pod) => !before.includes(pod)));

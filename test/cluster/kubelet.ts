@@ -2,7 +2,7 @@
 // Secrets and refreshes the mounts with a delay, starts their processes, reports their status, ends them. Containers are
 // functions of this process; pods that no program is known for just run.
 import { setTimeout as sleep } from "node:timers/promises";
-import { ApiError, type Api } from "./api.ts";
+import { ApiError, isFromServer, type Api } from "./api.ts";
 import type { PodAddress, PodServer } from "./egress.ts";
 import { keyOf, type Pod, type Secret } from "./kube-object.ts";
 import { now, statusOf, type Reported } from "./pod-status.ts";
@@ -129,18 +129,18 @@ function onPod(context: Context, pod: Pod, change: "set" | "deleted"): void {
   }
   if (pod.metadata.deletionTimestamp !== undefined) {
     if (known && isOurs) forget(context, known);
-    inBackground(context, removePod(context.api, pod));
+    inBackground(context, () => removePod(context.api, pod));
     return;
   }
   if (pod.spec.nodeName === undefined) {
-    inBackground(context, bind(context.api, pod));
+    inBackground(context, () => bind(context.api, pod));
     return;
   }
   if (isOurs || pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed") return;
   if (known) forget(context, known);
   const sandbox = newSandbox(context, pod);
   context.sandboxes.set(key, sandbox);
-  inBackground(context, start(context, sandbox));
+  inBackground(context, () => start(context, sandbox));
 }
 
 function newSandbox(context: Context, pod: Pod): Sandbox {
@@ -234,10 +234,10 @@ function onSecret(context: Context, secret: Secret): void {
   for (const sandbox of context.sandboxes.values()) {
     const mountsIt = sandbox.pod.spec.volumes?.some((volume) => volume.secret?.secretName === secret.metadata.name);
     if (!mountsIt || sandbox.pod.metadata.namespace !== secret.metadata.namespace) continue;
-    if (sandbox.phase === "waiting") inBackground(context, start(context, sandbox));
+    if (sandbox.phase === "waiting") inBackground(context, () => start(context, sandbox));
     else
       setTimeout(() => {
-        inBackground(context, refresh(context, sandbox));
+        inBackground(context, () => refresh(context, sandbox));
       }, context.settings.mountRefreshMs).unref();
   }
 }
@@ -256,10 +256,17 @@ async function reportStatus(context: Context, sandbox: Sandbox): Promise<void> {
   await context.api.request("PATCH", `${podPath(sandbox.pod)}/status`, { body: { status: statusOf(sandbox) } });
 }
 
-/** Somebody was faster (404, 409), which the next event tells; anything else is a defect and ends the test run. */
-function inBackground(context: Context, work: Promise<void>): void {
-  work.catch((error: unknown) => {
+const retryMs = 200;
+
+/**
+ * Work that an event has brought. Where somebody was faster (404, 409) the next event says so; other errors of the server,
+ * such as a webhook that blocks the kubelet too, are met by trying again; anything else is a defect and ends the test run.
+ */
+function inBackground(context: Context, work: () => Promise<void>): void {
+  work().catch(async (error: unknown) => {
     if (context.stopped || (error instanceof ApiError && (error.status === 404 || error.status === 409))) return;
-    throw error;
+    if (!isFromServer(error)) throw error;
+    await sleep(retryMs);
+    inBackground(context, work);
   });
 }

@@ -40,7 +40,8 @@ export async function upgradeWithHooks(world: World, family: Family, end: Upgrad
   await writeReleaseSecret(helm, 2, "pending-upgrade");
   if (end === "pre-hook") {
     await grantHookRights(world);
-    await helm.create(jobsPath, preHookJob(family.components[0]));
+    // A second killed upgrade finds the first one's Job, and leaves one just like it.
+    await createIfMissing(helm, jobsPath, preHookJob(family.components[0]));
     await eachComponent(family, (component) => upsertSecret(world.as("webhookManager", "webhookmanager"), component));
     await until("the pre hook's Job is complete", () => isComplete(helm, "pre-install-hook"));
     return;

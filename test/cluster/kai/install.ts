@@ -35,7 +35,7 @@ export async function prepareCluster(world: World): Promise<void> {
 /** Installs a family into a cluster that has none, and returns when its hooks answer: one to two seconds. */
 export async function installFamily(world: World, name: FamilyName): Promise<Installed> {
   const family = families[name];
-  const operator: OperatorControl = { blind: false };
+  const operator: OperatorControl = { isBlind: false };
   if (family.writer === "helm-hooks") {
     await installWithHooks(world, family);
   } else {

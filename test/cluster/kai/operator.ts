@@ -3,7 +3,7 @@
 // the race of a first installation that mints a second pair.
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { ApiError, type Api } from "../api.ts";
+import { isFromServer, type Api } from "../api.ts";
 import { holderCollection, holderPath } from "../holder.ts";
 import type { Deployment, KubeObject, Secret, Service, WebhookConfiguration } from "../kube-object.ts";
 import { keyOf } from "../kube-object.ts";
@@ -19,7 +19,7 @@ import { kaiNamespace, readRelease, type Release } from "./recorded.ts";
 /** How the next operator pods behave. */
 export interface OperatorControl {
   /** Ready, and does nothing. v0.20.1 becomes so by itself where the ClusterPolicy definition is missing. */
-  blind: boolean;
+  isBlind: boolean;
 }
 
 /** The program of the operator's pods. */
@@ -27,7 +27,7 @@ export const operatorProgram =
   (api: Api, family: Family, control: OperatorControl): Program =>
   () => {
     const stopped = new AbortController();
-    const running = control.blind ? undefined : run(api, family, stopped.signal);
+    const running = control.isBlind && family.name !== "D1" ? undefined : run(api, family, stopped.signal);
     running?.catch((error: unknown) => {
       if (!stopped.signal.aborted) throw error;
     });
@@ -72,7 +72,7 @@ async function run(api: Api, family: Family, stopped: AbortSignal): Promise<void
       failures = 0;
       await changes.next();
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
+      if (!isFromServer(error)) throw error;
       // controller-runtime's rate limiter: 5 ms, doubled with each failure; its limit is longer than ours.
       await sleep(Math.min(5 * 2 ** failures, 1000));
       failures += 1;
