@@ -37,7 +37,7 @@ export async function collect(
   const look: Look = { cluster, unseen: [] };
   const [server, holders] = await Promise.all([lookAtVersion(look), lookAtHolders(look)]);
   if (!holders.ok) return holders;
-  const hooks = holders.value.filter((hook) => isKais(hook, options.namespace));
+  const hooks = hooksOfKai(holders.value, options.namespace);
   const namespaces = namespacesOf(hooks, options.namespace);
   const [dryRunPods, views] = await Promise.all([
     reviewed(cluster, options.probeNamespace, { verb: "create", group: "", resource: "pods" }),
@@ -48,7 +48,7 @@ export async function collect(
     apiServer: cluster.server,
     server,
     hooks,
-    otherHooks: holders.value.filter((hook) => !isKais(hook, options.namespace) && isCalledForPods(hook)),
+    otherHooks: holders.value.filter((hook) => !hooks.includes(hook) && isCalledForPods(hook)),
     namespaces,
     ...together(views, dryRunPods),
     unseen: look.unseen.toSorted((left, right) => (left.what < right.what ? -1 : 1)),
@@ -81,8 +81,19 @@ function byHolderName([left]: readonly Hook[], [right]: readonly Hook[]): number
   return (left?.holder.name ?? "") < (right?.holder.name ?? "") ? -1 : 1;
 }
 
-function isKais(hook: Hook, namespace: string | undefined): boolean {
-  return kaiEntryOf(hook) !== undefined && (namespace === undefined || hook.service?.namespace === namespace);
+/** KAI's own hooks, and strangers' that call a Service of KAI's: what its pods serve decides about those, too. */
+function hooksOfKai(all: readonly Hook[], namespace: string | undefined): readonly Hook[] {
+  const own = all.filter((hook) => kaiEntryOf(hook) !== undefined);
+  const called = new Set(own.map(serviceOf));
+  return all.filter(
+    (hook) =>
+      (own.includes(hook) || (hook.service !== undefined && called.has(serviceOf(hook)))) &&
+      (namespace === undefined || hook.service?.namespace === namespace),
+  );
+}
+
+function serviceOf({ service }: Hook): string | undefined {
+  return service && `${service.namespace}/${service.name}`;
 }
 
 /** Where there are no hooks KAI may still be installed: an operator that has made none. */

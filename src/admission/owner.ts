@@ -3,7 +3,7 @@
 import { familyOf } from "./family.ts";
 import type { Installation, Owner } from "./installation.ts";
 import { isKaiConfig, kaiEntryOf, operatorName } from "./objects.ts";
-import type { Generation, KaiEntry } from "./objects.ts";
+import type { KaiEntry } from "./objects.ts";
 import type { ClusterSnapshot, DeploymentState, Hook } from "./snapshot.ts";
 
 /**
@@ -49,7 +49,7 @@ function installationOf(hooks: readonly Hook[], snapshot: ClusterSnapshot): Inst
     ...(snapshot.kaiConfig?.seen === true && snapshot.kaiConfig.value && { kaiConfig: snapshot.kaiConfig.value }),
   });
   const owner = ownerOf(first, entry, snapshot);
-  const deliveredBy = delivererOf(first, generation, operatorIn(snapshot, namespace));
+  const deliveredBy = delivererOf(first, entry, operatorIn(snapshot, namespace));
   return {
     family,
     owner,
@@ -77,7 +77,7 @@ function ownerOf({ holder, service }: Hook, entry: KaiEntry | undefined, snapsho
     const isBeside = operatorIn(snapshot, service?.namespace ?? "") !== undefined;
     return holder.ownerReferences.some(isKaiConfig) || isBeside ? "kai-operator" : "unknown";
   }
-  return isReleased(holder) ? "kai-helm-hooks" : "unknown";
+  return entry?.generation === "helm" && isReleased(holder) ? "kai-helm-hooks" : "unknown";
 }
 
 /** The Deployment `kai-operator` of a namespace; undefined also where Deployments could not be seen. */
@@ -113,11 +113,11 @@ function isArgos({ labels, annotations }: Marked): boolean {
 
 function delivererOf(
   { holder }: Hook,
-  generation: Generation,
+  entry: KaiEntry | undefined,
   operator: DeploymentState | undefined,
 ): Installation["deliveredBy"] {
   // The operator's configurations bear no mark of delivery: the operator itself does.
-  const marked = generation === "operator" ? operator : holder;
+  const marked = entry?.generation === "operator" ? operator : holder;
   if (marked === undefined) return undefined;
   if (isArgos(marked)) return "argo-cd";
   const isFluxes = Object.keys(marked.labels).some((key) => /^(helm|kustomize)\.toolkit\.fluxcd\.io\//.test(key));

@@ -223,7 +223,7 @@ export interface ClusterSnapshot {
   readonly apiServer: string;
   readonly server: Observed<ServerVersion>;
   readonly capability: Capability;
-  /** Every entry that belongs to KAI, of every holder, in a stable order (kind, name, index). */
+  /** Every entry that is KAI's or calls a Service of KAI's, of every holder, in a stable order (kind, name, index). */
   readonly hooks: readonly Hook[];
   /** The other hooks of the cluster that are called for pods: a probe may meet them. */
   readonly otherHooks: readonly Hook[];

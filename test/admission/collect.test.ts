@@ -213,7 +213,10 @@ describe("a hook", () => {
     const stranger = structuredClone(holder);
     if (stranger === undefined) throw new Error("nothing was recorded");
     stranger.metadata.name = "stranger";
-    for (const webhook of stranger.webhooks) webhook.name = "mpod.stranger.example";
+    for (const webhook of stranger.webhooks) {
+      webhook.name = "mpod.stranger.example";
+      if (webhook.clientConfig.service) webhook.clientConfig.service.name = "stranger";
+    }
     recorded.mutating.push(stranger);
     const snapshot = await look(serve(recorded));
     expect(snapshot.hooks).toHaveLength(2);

@@ -200,6 +200,17 @@ const changes: readonly {
     expected: ["unknown kai-helm-hooks kai-scheduler 1", "unknown kai-helm-hooks kai-scheduler 1"],
   },
   {
+    name: "keeps a stranger's hook that calls KAI's Service, of no family, no owner and no delivery",
+    of: "v0.5.5",
+    change: ({ mutating }) => {
+      const stranger: HolderObject = structuredClone(pick(mutating, "kai-binder"));
+      stranger.metadata.name = "robotics-pod-defaults";
+      for (const webhook of stranger.webhooks) webhook.name = "pod-defaults.robotics.example";
+      mutating.push(stranger);
+    },
+    expected: ["A kai-helm-hooks kai-scheduler 2", "unknown unknown kai-scheduler 1"],
+  },
+  {
     name: "leaves a stranger's hook on /mutate--v1-pod alone",
     of: "v0.5.5",
     change: ({ mutating }) => {
