@@ -162,9 +162,8 @@ function send({ session, incoming, request, body }: Upstream, onResponse: (respo
     },
   );
   outgoing.on("error", () => incoming.socket.destroy());
-  incoming.socket.once("close", () => {
-    if (request.kind === "watch") outgoing.destroy();
-  });
+  // A watch has no end of its own. It keeps its connection to itself, so that this listener stays the only one.
+  if (request.kind === "watch") incoming.socket.once("close", () => outgoing.destroy());
   outgoing.end(body);
 }
 
