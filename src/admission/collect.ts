@@ -23,7 +23,7 @@ export interface CollectOptions {
 
 /**
  * One look at KAI's admission on one cluster, in three rounds: version and webhook configurations; the rights; what
- * stands behind the hooks. A healthy KAI takes 13 to 16 requests, port-forwards included (docs/findings.md lists them).
+ * stands behind the hooks. A healthy KAI takes 13 to 16 requests, port-forwards included (docs/kai-families.md lists them).
  * Fails only where neither kind of webhook configuration can be listed. All else that was not seen is in `unseen`: not
  * allowed (and then not tried), refused, or malformed. The objects are read one after another and are not one state of
  * the cluster: what changes meanwhile may look inconsistent, and is put right by the next look.
