@@ -61,6 +61,7 @@ const isPure = (name: string): boolean =>
     "plan-bundles",
     "plan-case",
     "plan-certificates",
+    "plan-findings",
     "plan-helm-hooks",
     "plan-operator",
     "plan-stale",

@@ -2,7 +2,8 @@
 // repair's own rules (a restart, a blind operator) is said where it is decided.
 import type { Finding, HookReference } from "./finding.ts";
 import type { Installation } from "./installation.ts";
-import { isSameEntry } from "./plan-steps.ts";
+import { isSameEntry } from "./plan-case.ts";
+import { hooksOf, isNamed } from "./plan-findings.ts";
 import type { Advice } from "./repair-plan.ts";
 import type { Backend, ClusterSnapshot } from "./snapshot.ts";
 
@@ -217,20 +218,6 @@ function placeOf(snapshot: ClusterSnapshot, installations: readonly Installation
     snapshot.backends.find((one) => installation !== undefined && isOf(installation, one));
   const namespace = backend?.namespace ?? installation?.namespace ?? "kai-scheduler";
   return { ...(installation && { installation }), ...(backend && { backend }), namespace };
-}
-
-function hooksOf(finding: Finding): readonly HookReference[] {
-  if ("hook" in finding) return [finding.hook];
-  if ("hooks" in finding) return finding.hooks;
-  return "bundles" in finding ? finding.bundles.map(({ hook }) => hook) : [];
-}
-
-/** Findings name objects as `namespace/name`. */
-function isNamed(backend: Backend, finding: Finding): boolean {
-  if ("secret" in finding && typeof finding.secret === "string") {
-    return finding.secret === `${backend.namespace}/${backend.secretName ?? ""}`;
-  }
-  return "service" in finding && finding.service === `${backend.namespace}/${backend.service}`;
 }
 
 function isOf(installation: Installation, backend: Backend): boolean {

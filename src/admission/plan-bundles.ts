@@ -2,8 +2,8 @@
 // Whether a bundle may be written directly at all is the owner's question, asked in plan-helm-hooks and plan-operator.
 import { holdsOnlyCertificates, sameBytes, withCertificates } from "./bundle.ts";
 import { certificatesIn } from "./plan-certificates.ts";
-import { type RepairCase, helpablePods, isSettled, judgeBundle } from "./plan-case.ts";
-import { type HookChange, bundleStep, holderPathOf, isSameEntry } from "./plan-steps.ts";
+import { type RepairCase, helpablePods, isSameEntry, isSettled, judgeBundle } from "./plan-case.ts";
+import { type HookChange, bundleStep, holderPathOf } from "./plan-steps.ts";
 import type { Step } from "./repair-plan.ts";
 import type { Hook } from "./snapshot.ts";
 
@@ -78,8 +78,11 @@ function targetBundle(one: RepairCase, hook: Hook): Target {
     one.unknownPods === 0
       ? []
       : certificatesIn(hook.bundle).filter((der) => !known.some((other) => sameBytes(other, der)));
-  const isWider = served.length + kept.length > 0 && base.length > 0;
-  return { bundle: withCertificates(base, [...served, ...kept]), phase: isWider ? "widen" : "replace" };
+  const bundle = withCertificates(base, [...served, ...kept]);
+  const now = certificatesIn(bundle);
+  const before = certificatesIn(hook.bundle);
+  const isSuperset = before.length > 0 && before.every((der) => now.some((other) => sameBytes(other, der)));
+  return { bundle, phase: isSuperset || (served.length > 0 && base.length > 0) ? "widen" : "replace" };
 }
 
 /** The leaves that pods serve and that this bundle does not make trusted, each once. */

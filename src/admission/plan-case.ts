@@ -3,6 +3,7 @@
 import type { GoRelease, Verdict } from "../trust/verdict.ts";
 import { verifyServed } from "../trust/verify.ts";
 import { pemBlock, sameBytes } from "./bundle.ts";
+import type { Finding, HookReference } from "./finding.ts";
 import type { Installation } from "./installation.ts";
 import { servedByPair } from "./served-pair.ts";
 import type { Backend, BackendPod, ClusterSnapshot, Hook, ServingSecret } from "./snapshot.ts";
@@ -43,6 +44,8 @@ export interface RepairCase {
   /** How many more pods answer, or may come to answer, with a certificate that we do not know. */
   readonly unknownPods: number;
   readonly secret: SecretCase;
+  /** A finding says that kai-operator was ready, had the time to write these bundles, and did not. */
+  readonly isOperatorBlind: boolean;
   /** What the API server would make of a bundle and a chain, called by a hook of this case. */
   readonly judge: Judge;
 }
@@ -51,11 +54,15 @@ export interface RepairCase {
 export function repairCasesOf(
   snapshot: ClusterSnapshot,
   installations: readonly Installation[],
+  findings: readonly Finding[],
 ): readonly RepairCase[] {
+  const blind = findings.flatMap((finding) => (finding.kind === "operator-blind" ? [finding.hook] : []));
   const cases = installations.flatMap((installation) =>
     snapshot.backends.flatMap((backend) => {
       const hooks = installation.hooks.filter((hook) => !hook.holder.deleting && leadsTo(hook, backend));
-      return hooks.length === 0 ? [] : [repairCase(snapshot, installation, backend, hooks)];
+      if (hooks.length === 0) return [];
+      const isOperatorBlind = hooks.some((hook) => blind.some((reference) => isSameEntry(reference, hook)));
+      return [{ ...repairCase(snapshot, installation, backend, hooks), isOperatorBlind }];
     }),
   );
   return [...cases.filter(failsNow), ...cases.filter((one) => !failsNow(one))];
@@ -66,7 +73,7 @@ function repairCase(
   installation: Installation,
   backend: Backend,
   unsorted: readonly Hook[],
-): RepairCase {
+): Omit<RepairCase, "isOperatorBlind"> {
   const isMutating = (hook: Hook): boolean => hook.holder.kind === "MutatingWebhookConfiguration";
   const hooks = [...unsorted.filter(isMutating), ...unsorted.filter((hook) => !isMutating(hook))];
   // Every hook of one Service is verified against the same name.
@@ -140,6 +147,17 @@ function judgeOf({ server, at }: ClusterSnapshot, serverName: string): Judge {
     ofBundle.set(chain, agreed);
     return agreed;
   };
+}
+
+export function referenceOf(hook: Hook): HookReference {
+  return { holderKind: hook.holder.kind, holder: hook.holder.name, index: hook.index, name: hook.name };
+}
+
+export function isSameEntry(reference: HookReference, hook: Hook): boolean {
+  const other = referenceOf(hook);
+  return (
+    reference.holderKind === other.holderKind && reference.holder === other.holder && reference.index === other.index
+  );
 }
 
 function leadsTo(hook: Hook, backend: Backend): boolean {

@@ -3,13 +3,13 @@
 import { withCertificates, withoutCertificate } from "./bundle.ts";
 import { reconcileRequestAnnotation } from "./mend-patch.ts";
 import { operatorIn } from "./owner.ts";
-import { bundleSteps, leavesMissingFrom, narrowingSteps } from "./plan-bundles.ts";
+import { bundleSteps, expectedNarrowing, leavesMissingFrom, narrowingSteps } from "./plan-bundles.ts";
 import type { CasePlan } from "./plan-case-plan.ts";
-import { type RepairCase, helpablePods, isSettled } from "./plan-case.ts";
+import { type RepairCase, helpablePods, isSameEntry, isSettled, judgeBundle } from "./plan-case.ts";
 import { certificatesIn, fingerprintOf, shortFingerprint } from "./plan-certificates.ts";
 import { planByBundles, stepsInOrder } from "./plan-helm-hooks.ts";
 import { planStalePods } from "./plan-stale.ts";
-import { addedFingerprints, isSameEntry, reconcileStep, secretStep } from "./plan-steps.ts";
+import { addedFingerprints, reconcileStep, secretStep } from "./plan-steps.ts";
 import type { Advice, PlanOptions, Step } from "./repair-plan.ts";
 import type { ServingSecret } from "./snapshot.ts";
 
@@ -22,11 +22,21 @@ const followSeconds = 10;
 /** A request that is older says nothing about the operator of today. */
 const requestExpiresSeconds = 600;
 
-/** kai-operator as its Deployment shows it. Ready is not yet working: that is seen by effect alone. */
-type OperatorState = "down" | "ready" | "unseen";
+/**
+ * Whether kai-operator writes bundles. `deaf`: it is down, or it was ready and did not follow though it had the time. `gone`:
+ * there is none. `ready` is not yet working, and `unseen` not yet gone: both are found out by asking.
+ */
+type OperatorState = "deaf" | "gone" | "ready" | "unseen";
 
+/**
+ * The bundles first where nobody takes them back: they decide what is admitted. Then the Secret, so that an operator that
+ * comes back copies what every pod needs; then the bundles through a working operator; then the pods; then narrower again.
+ */
 export function planThroughOperator(one: RepairCase, options: PlanOptions): CasePlan {
-  if (operatorState(one) === "down") return planByBundles(one, options);
+  const state = operatorState(one);
+  if (state === "gone") return planByBundles(one, options);
+  const direct = state === "deaf" ? bundleSteps(one) : [];
+  if (direct.length > 0) return { ...stepsInOrder(direct, expectedNarrowing(one, direct)), advice: deafAdvice(one) };
   const nothing: CasePlan = { next: { do: "nothing" }, later: [], advice: [] };
   // Without tls.crt a working operator makes a new pair by itself: nothing to put behind it, nothing to hurry.
   if (one.secret.state === "unseen" || one.secret.certificates === undefined) return nothing;
@@ -36,9 +46,15 @@ export function planThroughOperator(one: RepairCase, options: PlanOptions): Case
     followSecret(one, pair, bundleSteps(one)) ??
     waitForPods(one, pair, options) ??
     narrowSecret(one, pair) ??
-    followSecret(one, pair, narrowingSteps(one)) ??
+    narrowBundles(one, pair, state) ??
     nothing
   );
+}
+
+function narrowBundles(one: RepairCase, pair: OperatorPair, state: OperatorState): CasePlan | undefined {
+  const narrowing = narrowingSteps(one);
+  if (state !== "deaf" || narrowing.length === 0) return followSecret(one, pair, narrowing);
+  return { ...stepsInOrder(narrowing, []), advice: deafAdvice(one) };
 }
 
 /** The Secret that the operator copies from, whether or not its pair can be used. */
@@ -47,10 +63,11 @@ interface OperatorPair {
   readonly certificates: Uint8Array;
 }
 
-function operatorState({ snapshot, installation }: RepairCase): OperatorState {
+function operatorState(one: RepairCase): OperatorState {
+  const { snapshot, installation } = one;
   const operator = operatorIn(snapshot, installation.namespace);
-  if (operator !== undefined) return operator.readyReplicas > 0 ? "ready" : "down";
-  return snapshot.unseen.some(({ what }) => what.includes("/deployments")) ? "unseen" : "down";
+  if (operator !== undefined) return operator.readyReplicas > 0 && !one.isOperatorBlind ? "ready" : "deaf";
+  return snapshot.unseen.some(({ what }) => what.includes("/deployments")) ? "unseen" : "gone";
 }
 
 /**
@@ -58,6 +75,9 @@ function operatorState({ snapshot, installation }: RepairCase): OperatorState {
  * it is, a working operator writes, or has written, a bundle that refuses these pods.
  */
 function widenSecret(one: RepairCase, { secret, certificates }: OperatorPair): CasePlan | undefined {
+  // A pair that no pod will load endangers nothing while the bundles are good, and is left to a person.
+  const fails = one.hooks.some((hook) => judgeBundle(one, hook.bundle) === "broken");
+  if (one.secret.state !== "usable" && !fails) return undefined;
   const missing = leavesMissingFrom(one, certificates);
   const wider = withCertificates(certificates, missing);
   if (!helpablePods(one).every((pod) => one.judge(wider, pod.chain) === "trusted")) return undefined;
@@ -78,12 +98,18 @@ function followSecret(one: RepairCase, { secret }: OperatorPair, direct: readonl
   if (direct.length === 0) return undefined;
   const state = stateAskedAbout(one, secret, direct);
   const age = secondsSinceRequest(one, secret, state);
-  if (age === undefined) return stepsInOrder([reconcileStep(one, secret, textOf(state))], direct);
+  if (age === undefined) return stepsInOrder([reconcileStep(one, secret, textOf(state), direct)], direct);
   if (age < followSeconds) {
     const why = "kai-operator was asked to reconcile and has not followed yet";
     return { next: { do: "wait", seconds: Math.ceil(followSeconds - age), why }, later: direct, advice: [] };
   }
   return { ...stepsInOrder(direct, []), advice: [blindAdvice(one)] };
+}
+
+/** Of an operator that is down there is a finding; of one that does not follow the repair itself has the proof. */
+function deafAdvice(one: RepairCase): readonly Advice[] {
+  const operator = operatorIn(one.snapshot, one.installation.namespace);
+  return operator !== undefined && operator.readyReplicas > 0 ? [blindAdvice(one)] : [];
 }
 
 /** The Secret's certificates and the bundles that are not what they should be, in short fingerprints. */
@@ -119,10 +145,10 @@ function secondsSinceRequest(one: RepairCase, secret: ServingSecret, state: Aske
 /** Stale pods, and what will be taken out of the Secret once they have moved. */
 function waitForPods(one: RepairCase, pair: OperatorPair, options: PlanOptions): CasePlan | undefined {
   const stale = planStalePods(one, options);
-  return stale && { ...stale, later: expectedNarrowing(one, pair) };
+  return stale && { ...stale, later: expectedSecretNarrowing(one, pair) };
 }
 
-function expectedNarrowing(one: RepairCase, { secret, certificates }: OperatorPair): readonly Step[] {
+function expectedSecretNarrowing(one: RepairCase, { secret, certificates }: OperatorPair): readonly Step[] {
   const narrower = withoutAdded(secret, certificates, () => true);
   if (narrower === undefined) return [];
   return [secretStep(one, { secret, certificates: narrower, phase: "narrow", added: [], before: certificates })];
@@ -160,7 +186,7 @@ function blindAdvice(one: RepairCase): Advice {
     about: "operator-blind",
     object: `deployments/${one.snapshot.operator?.name ?? "kai-operator"}`,
     sentence:
-      "kai-operator is ready, but it did not follow when asked, so the bundle is patched directly; there it stays. Find out why: without the CRD clusterpolicies.nvidia.com some releases do nothing at all (v0.9, v0.10, v0.20.1), and with webhook configurations under names of your own it may create but not update them.",
+      "kai-operator is ready, but it does not follow its own Secret, so the bundle is patched directly; there it stays. Find out why: without the CRD clusterpolicies.nvidia.com some releases do nothing at all (v0.9, v0.10, v0.20.1), and with webhook configurations under names of your own it may create but not update them.",
     commands: [
       "kubectl get crd clusterpolicies.nvidia.com",
       `kubectl auth can-i update ${resource}webhookconfigurations/${holder?.name ?? ""} --as system:serviceaccount:${namespace}:kai-operator`,

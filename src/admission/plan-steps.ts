@@ -1,9 +1,9 @@
 // Makes steps: the action with its preconditions, and the sentences and the undo command that a person reads before saying
 // yes. When a step is right is decided by the callers; nothing here judges.
 import { holdsOnlyCertificates, toBase64 } from "./bundle.ts";
-import type { FindingKind, HookReference } from "./finding.ts";
+import type { FindingKind } from "./finding.ts";
 import { addedCertificatesAnnotation, reconcileRequestAnnotation } from "./mend-patch.ts";
-import type { RepairCase } from "./plan-case.ts";
+import { type RepairCase, referenceOf } from "./plan-case.ts";
 import { describeCertificates } from "./plan-certificates.ts";
 import type { Step } from "./repair-plan.ts";
 import type { DeploymentState, Holder, Hook, ServingSecret } from "./snapshot.ts";
@@ -25,9 +25,20 @@ const whyBundle = {
     "Every ready pod serves the certificate of the Secret now. What fleetmend added for the time between is no longer needed.",
 } as const;
 
+const refusals = ["bundle-stale", "bundle-empty", "bundle-unparsable", "holders-differ"] as const;
+/** Cured once the pods serve the Secret's pair, which the bundle must hold before. */
+const oldPairs = [
+  "pod-serves-older",
+  "replicas-differ",
+  "certificate-expired",
+  "certificate-not-yet-valid",
+  "certificate-wrong-name",
+  "certificate-unusable",
+] as const;
+
 const curedByBundle = {
-  widen: ["bundle-stale", "bundle-empty", "bundle-unparsable", "holders-differ", "pod-serves-older", "replicas-differ"],
-  replace: ["bundle-stale", "bundle-empty", "bundle-unparsable", "holders-differ"],
+  widen: [...refusals, ...oldPairs, "next-certificate-refused"],
+  replace: [...refusals, ...oldPairs],
   narrow: ["bundle-wider-than-needed"],
 } as const satisfies Record<HookChange["phase"], readonly FindingKind[]>;
 
@@ -106,7 +117,7 @@ export function secretStep(one: RepairCase, change: SecretChange): Step {
         ? "kai-operator copies tls.crt into every bundle, and takes a bundle patched by hand back within a second. With both certificates in the Secret it makes the API server trust both."
         : "Every ready pod serves the certificate of the Secret now. kai-operator narrows the bundles when the Secret is.",
     undo: undoSecret(secret, change.before ?? secret.certificates ?? new Uint8Array()),
-    cures: phase === "widen" ? ["bundle-stale", "pod-serves-older", "replicas-differ"] : ["bundle-wider-than-needed"],
+    cures: curedByBundle[phase],
   };
 }
 
@@ -119,8 +130,11 @@ function undoSecret(secret: ServingSecret, before: Uint8Array): string {
   return `kubectl patch secret ${secret.name} -n ${secret.namespace} --type=json -p '${JSON.stringify(operations)}'`;
 }
 
-/** Asks kai-operator by effect whether it reconciles. `state` is what the request is about, see plan-operator. */
-export function reconcileStep(one: RepairCase, secret: ServingSecret, state: string): Step {
+/**
+ * Asks kai-operator by effect whether it reconciles. `state` is what the request is about, see plan-operator; `direct` what
+ * would be done if it does not: an operator that follows cures the same.
+ */
+export function reconcileStep(one: RepairCase, secret: ServingSecret, state: string, direct: readonly Step[]): Step {
   const name = `${secret.namespace}/${secret.name}`;
   return {
     action: {
@@ -135,7 +149,7 @@ export function reconcileStep(one: RepairCase, secret: ServingSecret, state: str
     summary: `Secret ${name}: annotate it, so that kai-operator reconciles.`,
     why: "The bundle is not what kai-operator writes. A working operator puts it right as soon as one of its objects changes; if it does not, it is blind, and only then the bundle is patched directly.",
     undo: `kubectl annotate secret ${secret.name} -n ${secret.namespace} ${reconcileRequestAnnotation}-`,
-    cures: ["bundle-stale", "bundle-empty", "bundle-unparsable", "holders-differ", "operator-blind"],
+    cures: [...new Set([...direct.flatMap(({ cures }) => cures), "operator-blind" as const])],
   };
 }
 
@@ -154,19 +168,8 @@ export function restartStep(one: RepairCase, deployment: DeploymentState, why: s
     summary: `Deployment ${name}: restart its pods (strategy ${deployment.strategy}).`,
     why,
     undo: "A restart cannot be undone. The new pods run the same image with the same settings.",
-    cures: ["pod-serves-older", "replicas-differ", "certificate-expired"],
+    cures: oldPairs,
   };
-}
-
-export function referenceOf(hook: Hook): HookReference {
-  return { holderKind: hook.holder.kind, holder: hook.holder.name, index: hook.index, name: hook.name };
-}
-
-export function isSameEntry(reference: HookReference, hook: Hook): boolean {
-  const other = referenceOf(hook);
-  return (
-    reference.holderKind === other.holderKind && reference.holder === other.holder && reference.index === other.index
-  );
 }
 
 const holderResource = {

@@ -5,6 +5,7 @@ import { identifyInstallations } from "./owner.ts";
 import { adviceFor } from "./plan-advice.ts";
 import type { CasePlan } from "./plan-case-plan.ts";
 import { type RepairCase, repairCasesOf } from "./plan-case.ts";
+import { isAbout } from "./plan-findings.ts";
 import { planByBundles } from "./plan-helm-hooks.ts";
 import { planThroughOperator } from "./plan-operator.ts";
 import type { Next, Plan, PlanOptions, Step } from "./repair-plan.ts";
@@ -20,12 +21,17 @@ import type { ClusterSnapshot } from "./snapshot.ts";
  */
 export function planRepair(snapshot: ClusterSnapshot, findings: readonly Finding[], options: PlanOptions): Plan {
   const installations = identifyInstallations(snapshot);
-  const plans = repairCasesOf(snapshot, installations).map((one) => planCase(one, options));
+  const plans = repairCasesOf(snapshot, installations, findings).map((one) =>
+    curing(
+      planCase(one, options),
+      findings.filter((finding) => isAbout(finding, one)),
+    ),
+  );
   const due = plans.filter(({ next }) => next.do === "step");
   const steps = [...due, ...plans.filter(({ next }) => next.do !== "step")].flatMap(stepsOf);
   return {
-    next: withCures(nextOf(plans), findings),
-    steps: steps.map((step) => curing(step, findings)),
+    next: nextOf(plans),
+    steps,
     advice: [...plans.flatMap(({ advice }) => advice), ...adviceFor(snapshot, installations, findings)],
   };
 }
@@ -53,11 +59,12 @@ function nextOf(plans: readonly CasePlan[]): Next {
 
 const stepsOf = ({ next, later }: CasePlan): readonly Step[] => (next.do === "step" ? [next.step, ...later] : later);
 
-function withCures(next: Next, findings: readonly Finding[]): Next {
-  return next.do === "step" ? { do: "step", step: curing(next.step, findings) } : next;
-}
-
-/** A step names only what was found. */
-function curing(step: Step, findings: readonly Finding[]): Step {
-  return { ...step, cures: step.cures.filter((kind) => findings.some((finding) => finding.kind === kind)) };
+/** A step names only what was found at its backend. */
+function curing(plan: CasePlan, findings: readonly Finding[]): CasePlan {
+  const found = (step: Step): Step => ({
+    ...step,
+    cures: step.cures.filter((kind) => findings.some((finding) => finding.kind === kind)),
+  });
+  const next = plan.next.do === "step" ? ({ do: "step", step: found(plan.next.step) } as const) : plan.next;
+  return { ...plan, next, later: plan.later.map(found) };
 }
