@@ -40,7 +40,6 @@ export interface CertificateSummary {
 export type Rejection =
   | { readonly kind: "bundle-empty" }
   | { readonly kind: "bundle-unparsable"; readonly detail: string }
-  | { readonly kind: "chain-empty" }
   | { readonly kind: "chain-unparsable"; readonly index: number; readonly detail: string }
   | { readonly kind: "rsa-key-too-large"; readonly index: number; readonly bits: number }
   | { readonly kind: "unsupported-public-key"; readonly algorithm: string }
