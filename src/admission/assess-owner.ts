@@ -172,5 +172,6 @@ function leftover(one: Leftover): Finding {
 }
 
 function notSeen({ what, why }: Unseen): Finding {
-  return { kind: "not-seen", what, reason: why.message, severity: "undetermined", object: what, fixableBy: "person" };
+  const evidence = { kind: "not-seen", what, reason: why.message, failure: why.kind } as const;
+  return { ...evidence, severity: "undetermined", object: what, fixableBy: "person" };
 }

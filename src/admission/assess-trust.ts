@@ -6,7 +6,7 @@ import { holderPath, isRefreshing, referenceTo, seenSecret } from "./assess-case
 import type { HookCase } from "./assess-case.ts";
 import { sameBytes } from "./bundle.ts";
 import type { Finding, FindingKind, FixableBy } from "./finding.ts";
-import type { GroupVerdict } from "./hook-verdicts.ts";
+import type { GroupVerdict, UnseenPods } from "./hook-verdicts.ts";
 import { judged, servedGroup } from "./hook-verdicts.ts";
 import { servedByPair } from "./served-pair.ts";
 import type { ClusterSnapshot } from "./snapshot.ts";
@@ -17,7 +17,7 @@ const expiryNoticeMs = 30 * 24 * 60 * 60 * 1000;
 export function assessTrust(one: HookCase, snapshot: ClusterSnapshot): readonly Finding[] {
   return [
     ...one.groups.flatMap((group) => groupFinding(one, group, snapshot)),
-    ...one.unseen.map(({ pods, reason }) => undetermined(one, pods, reason)),
+    ...one.unseen.map((unseen) => undetermined(one, unseen)),
     ...nextRefused(one, snapshot),
     ...expiresSoon(one, snapshot),
     ...widerThanNeeded(one),
@@ -30,7 +30,7 @@ function groupFinding(one: HookCase, group: GroupVerdict, snapshot: ClusterSnaps
     case "trusted":
       return [];
     case "undetermined":
-      return [undetermined(one, group.served.pods, verdict.reason)];
+      return [undetermined(one, { pods: group.served.pods, reason: verdict.reason, because: "verdict" })];
     case "broken": {
       const secret = one.backend && seenSecret(one.backend);
       const isGuess = group.served.servedFrom === "secret" && secret !== undefined && isRefreshing(secret, snapshot.at);
@@ -43,8 +43,10 @@ type Broken = Extract<Verdict, { outcome: "broken" }>;
 
 function handshakeOf(one: HookCase, served: GroupVerdict["served"], { bundle, goText, cause }: Broken) {
   const { hook, readyPods } = one;
-  const { serverName } = hook;
-  return { hook: referenceTo(hook), serverName, bundle, served, readyPods, goText, cause, object: holderPath(hook) };
+  const { serverName, failurePolicy, rules } = hook;
+  const asked = { resources: [...new Set(rules.flatMap((rule) => rule.resources))], failurePolicy };
+  const sides = { serverName, bundle, served, readyPods, goText, cause, asked };
+  return { hook: referenceTo(hook), ...sides, object: holderPath(hook) };
 }
 
 function refused(one: HookCase, group: GroupVerdict, verdict: Broken, snapshot: ClusterSnapshot): Finding {
@@ -78,7 +80,6 @@ function kindOf(cause: Rejection): RefusalKind {
     case "wrong-name":
     case "legacy-common-name":
       return "certificate-wrong-name";
-    case "chain-empty":
     case "chain-unparsable":
     case "rsa-key-too-large":
     case "unsupported-public-key":
@@ -153,12 +154,11 @@ function nextFinding(one: HookCase, served: GroupVerdict["served"], verdict: Bro
   };
 }
 
-function undetermined({ hook }: HookCase, pods: readonly string[], reason: string): Finding {
+function undetermined({ hook }: HookCase, unseen: UnseenPods): Finding {
   return {
     kind: "trust-undetermined",
     hook: referenceTo(hook),
-    pods,
-    reason,
+    ...unseen,
     severity: "undetermined",
     object: holderPath(hook),
     fixableBy: "person",

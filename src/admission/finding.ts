@@ -1,6 +1,7 @@
 // What can be wrong, as data. A finding carries both sides of the comparison that failed; its sentence is made in
 // explain.ts. Kinds are public: never renamed, never reused (docs/findings.md lists them).
 import type { CertificateSummary, Rejection } from "../trust/verdict.ts";
+import type { ApiFailure, HandshakeFailure } from "./cluster-api.ts";
 import type { LastWriter, Leftover } from "./snapshot.ts";
 
 /**
@@ -44,7 +45,23 @@ interface RefusedHandshake {
   readonly readyPods: number;
   readonly goText: string;
   readonly cause: Rejection;
+  /** What the hook is asked about, and what becomes of a call that fails: the consequence for people. */
+  readonly asked?: {
+    readonly resources: readonly string[];
+    readonly failurePolicy: string;
+  };
 }
+
+/** A pair that no pod could load. Those that run keep the one that they loaded before. */
+interface UnloadablePair {
+  readonly secret: string;
+  readonly certificate?: CertificateSummary;
+  readonly detail: string;
+  readonly servedBy: readonly ServedGroup[];
+}
+
+/** What would have to change for a verdict: rights, the pods' answer, the way to them, what was seen, or the verdict's rules. */
+export type UndeterminedBecause = "not-allowed" | "no-handshake" | "not-a-pod" | "not-seen" | "verdict";
 
 export type Evidence =
   // A hook that the API server refuses, by cause. All of these are decided by the trust verdict.
@@ -58,13 +75,9 @@ export type Evidence =
   // Pods still serve a leaf that is accepted; the one in their Secret will be refused as soon as they load it.
   | ({ readonly kind: "next-certificate-refused" } & RefusedHandshake)
   // What is wrong behind a hook, whether or not the hook still works.
-  | {
-      readonly kind: "secret-key-mismatch" | "secret-key-missing" | "secret-unusable";
-      readonly secret: string;
-      readonly certificate?: CertificateSummary;
-      readonly detail: string;
-      readonly servedBy: readonly ServedGroup[];
-    }
+  | ({ readonly kind: "secret-key-mismatch" } & UnloadablePair)
+  | ({ readonly kind: "secret-key-missing" } & UnloadablePair)
+  | ({ readonly kind: "secret-unusable" } & UnloadablePair)
   | {
       readonly kind: "secret-bad-certificate"; // expired, not yet valid or for another name: pods would serve it next
       readonly secret: string;
@@ -161,8 +174,14 @@ export type Evidence =
       readonly hook: HookReference;
       readonly pods: readonly string[];
       readonly reason: string;
+      readonly because?: UndeterminedBecause;
     }
-  | { readonly kind: "not-seen"; readonly what: string; readonly reason: string }
+  | {
+      readonly kind: "not-seen";
+      readonly what: string;
+      readonly reason: string;
+      readonly failure?: ApiFailure["kind"] | HandshakeFailure["kind"];
+    }
   // From the probe.
   | {
       readonly kind: "probe-disagrees"; // the API server's text is none of those that the pods' verdicts predict

@@ -4,7 +4,7 @@ import { summarizeDer } from "../trust/bundle.ts";
 import type { GoRelease, Verdict, VerifyInput } from "../trust/verdict.ts";
 import { verifyServed } from "../trust/verify.ts";
 import { sameBytes } from "./bundle.ts";
-import type { ServedGroup } from "./finding.ts";
+import type { ServedGroup, UndeterminedBecause } from "./finding.ts";
 import { servedByPair } from "./served-pair.ts";
 import type { Backend, BackendPod, ClusterSnapshot, Hook } from "./snapshot.ts";
 
@@ -15,10 +15,16 @@ export interface GroupVerdict {
   readonly verdict: Verdict;
 }
 
+/** Ready pods, or endpoints without one, whose chain is not known. */
+export interface UnseenPods {
+  readonly pods: readonly string[];
+  readonly reason: string;
+  readonly because: UndeterminedBecause;
+}
+
 export interface HookVerdicts {
   readonly groups: readonly GroupVerdict[];
-  /** Ready pods, or endpoints without one, whose chain is not known. */
-  readonly unseen: readonly { readonly pods: readonly string[]; readonly reason: string }[];
+  readonly unseen: readonly UnseenPods[];
   readonly readyPods: number;
 }
 
@@ -43,7 +49,7 @@ export function verdictsOf(hook: Hook, snapshot: ClusterSnapshot): HookVerdicts 
     const served = { pods: ready.map(({ name }) => name), servedFrom: "unread" } as const;
     return { groups: [{ served, chain: [], verdict: unreadable }], unseen: [], readyPods: ready.length };
   }
-  if (backend === undefined) return { groups: [], unseen: [{ pods: [], reason: noBackend(hook) }], readyPods: 0 };
+  if (backend === undefined) return { groups: [], unseen: [noBackend(hook)], readyPods: 0 };
   const chains = ready.map((pod) => ({ pod, chain: chainOf(pod, backend) }));
   const groups = groupsOf(chains).map(({ served, chain }) => ({
     served,
@@ -54,8 +60,10 @@ export function verdictsOf(hook: Hook, snapshot: ClusterSnapshot): HookVerdicts 
   return { groups, unseen: [...together(unseen), ...strangers(backend, ready)], readyPods: ready.length };
 }
 
-function noBackend({ url }: Hook): string {
-  return url === undefined ? "what stands behind its Service was not seen" : "it is called by URL, past every Service";
+function noBackend({ url }: Hook): UnseenPods {
+  return url === undefined
+    ? { pods: [], reason: "what stands behind its Service was not seen", because: "not-seen" }
+    : { pods: [], reason: "it is called by URL, past every Service", because: "not-a-pod" };
 }
 
 /**
@@ -83,7 +91,7 @@ export function judged(
 
 type SeenChain =
   | { readonly from: "handshake" | "secret"; readonly chain: readonly Uint8Array[] }
-  | { readonly reason: string }
+  | Omit<UnseenPods, "pods">
   | { readonly silent: true };
 
 /** The chain of a ready pod: from the handshake; where that is not allowed, from the Secret if its key belongs to it. */
@@ -94,14 +102,17 @@ function chainOf(pod: BackendPod, backend: Backend): SeenChain {
   if (served.from === "handshake") return served;
   const { kind, message } = served.why;
   if (kind === "refused" || kind === "not-tls") return { silent: true };
-  if (kind !== "forbidden") return { reason: `no handshake with the pod: ${message}` };
+  if (kind !== "forbidden") return { reason: `no handshake with the pod: ${message}`, because: "no-handshake" };
   const { secret, secretName } = backend;
-  if (secret?.seen !== true) return { reason: "neither port-forward nor the serving Secret is allowed to this user" };
+  const because = "not-allowed";
+  if (secret?.seen !== true) {
+    return { because, reason: "neither port-forward nor the serving Secret is allowed to this user" };
+  }
   if (secret.value.key !== "matches" || secret.value.certificates === undefined) {
-    return { reason: "port-forward is not allowed, and the serving Secret's pair is not one that pods could load" };
+    return { because, reason: "port-forward is not allowed, and no pod could load the pair that its Secret holds" };
   }
   if (pod.secretName !== undefined && pod.secretName !== secretName) {
-    return { reason: `port-forward is not allowed, and the pod mounts another Secret, ${pod.secretName}` };
+    return { because, reason: `port-forward is not allowed, and the pod mounts another Secret, ${pod.secretName}` };
   }
   return { from: "secret", chain: servedByPair(secret.value.certificates) };
 }
@@ -136,19 +147,19 @@ function isSameChain(left: readonly Uint8Array[], right: readonly Uint8Array[]):
 }
 
 /** Pods that are unseen for one and the same reason. */
-function together(unseen: HookVerdicts["unseen"]): HookVerdicts["unseen"] {
-  const reasons = [...new Set(unseen.map(({ reason }) => reason))];
-  return reasons.map((reason) => ({
-    reason,
-    pods: unseen.filter((one) => one.reason === reason).flatMap(({ pods }) => pods),
-  }));
+function together(unseen: readonly UnseenPods[]): readonly UnseenPods[] {
+  const byReason = new Map<string, UnseenPods>();
+  for (const one of unseen) {
+    const pods = byReason.get(one.reason)?.pods ?? [];
+    byReason.set(one.reason, { ...one, pods: [...pods, ...one.pods] });
+  }
+  return [...byReason.values()];
 }
 
 /** An endpoint that is none of the pods answers, too. */
-function strangers({ readyEndpoints }: Backend, ready: readonly BackendPod[]): HookVerdicts["unseen"] {
+function strangers({ readyEndpoints }: Backend, ready: readonly BackendPod[]): readonly UnseenPods[] {
   const more = readyEndpoints - ready.length;
   if (more <= 0) return [];
-  return [
-    { pods: [], reason: `${more} of its endpoints ${more === 1 ? "is no pod" : "are no pods"} that could be asked` },
-  ];
+  const reason = `${more} of its endpoints ${more === 1 ? "is no pod" : "are no pods"} that could be asked`;
+  return [{ pods: [], reason, because: "not-a-pod" }];
 }

@@ -42,8 +42,6 @@ export function describeRejection(rejection: Rejection): string {
       return "the bundle is empty, so the API server's system roots are asked instead";
     case "bundle-unparsable":
       return `the bundle cannot be read: ${rejection.detail}`;
-    case "chain-empty":
-      return "no certificate was served";
     case "chain-unparsable":
       return `served certificate ${rejection.index + 1} cannot be read: ${rejection.detail}`;
     case "rsa-key-too-large":

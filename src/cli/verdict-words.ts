@@ -71,7 +71,6 @@ function refusedWords(cause: Rejection, verdict: Broken, { serverName }: VerifyI
         sentence: `The served certificate is for another name: ${describeRejection(cause)}.`,
         todo: `Serve one with the alternative name ${serverName}: no bundle can make this one accepted.`,
       };
-    case "chain-empty":
     case "chain-unparsable":
     case "rsa-key-too-large":
     case "unsupported-public-key":

@@ -1,4 +1,6 @@
 // What is found: one fault each is put into the recorded objects of a healthy KAI, looked at, and assessed.
+import { readFileSync } from "node:fs";
+import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { assess } from "../../src/admission/assess.ts";
 import type { Finding } from "../../src/admission/finding.ts";
@@ -25,8 +27,19 @@ async function findingsOf({ of, put, user = prover, serves }: Fault): Promise<re
   const served = (await serves?.()) ?? {};
   const handshake: Handshake = (target) =>
     served[target.pod] ?? served[target.serverName.split(".")[0] ?? ""] ?? servesItsSecret(recorded)(target);
-  return assess(await lookAt(serve(recorded, { user, handshake })));
+  const findings = assess(await lookAt(serve(recorded, { user, handshake })));
+  for (const { kind, severity } of findings) expect(documented.get(kind), kind).toContain(severity);
+  return findings;
 }
+
+/** The severities that docs/findings.md gives for each kind. */
+const documented = new Map(
+  [
+    ...readFileSync(path.join(import.meta.dirname, "../../docs/findings.md"), "utf8").matchAll(
+      /^\| `([a-z-]+)` +\| ([^|]+) \|/gm,
+    ),
+  ].map(([, kind = "", severities = ""]) => [kind, severities.trim().split(", ")]),
+);
 
 /** `severity kind object`, in the order of the findings. */
 const brief = (findings: readonly Finding[]) =>

@@ -127,7 +127,7 @@ const examples: { readonly [K in FindingKind]: Extract<Evidence, { kind: K }> } 
     unchangedSince: at,
     likely: "missing-cluster-policy-crd",
   },
-  "owner-unknown": { kind: "owner-unknown", hook, evidence: ["no KAI release makes this entry"] },
+  "owner-unknown": { kind: "owner-unknown", hook, evidence: ["No release of KAI makes this entry."] },
   "foreign-last-writer": {
     kind: "foreign-last-writer",
     hook,
@@ -169,34 +169,106 @@ describe("explainFinding", () => {
     const finding: Finding = { ...asFinding(examples["bundle-stale"]), fixableBy: "fleetmend" };
     expect(explainFinding(finding)).toEqual({
       sentence:
-        "The bundle holds the certificate made on 3 May 2026 (sha256 ab12cd34…), and both pods serve the one made on 9 June 2026 (sha256 ef56ab78…): same name, different key. Every call is refused at the next connection, however many still pass over connections made before.",
-      todo: "Type fleetmend repair: it brings mutating kai-binder [binder.run.ai] in line without an outage.",
+        "The bundle holds the certificate made on 3 May 2026 (sha256 ab12cd34…), and both pods serve the one made on 9 June 2026 (sha256 ef56ab78…): same name, different key. Every pod create that it is asked about is refused at the next connection, however many still pass over older ones.",
+      todo: "Type fleetmend repair: it brings mutating kai-binder [binder.run.ai] in line, and makes admission worse at no moment.",
     });
   });
 
-  it("says which calls are refused where only some pods serve the refused chain", () => {
-    const some: Finding = asFinding({ ...examples["bundle-stale"], readyPods: 3 });
-    expect(explainFinding(some).sentence).toContain("Calls that meet binder-1, binder-2 are refused");
+  it.each([
+    {
+      name: "which calls are refused where only some pods serve the refused chain",
+      evidence: { ...examples["bundle-stale"], readyPods: 3 },
+      says: "A pod create that meets binder-1 and binder-2 is refused at the next connection",
+    },
+    {
+      name: "that it is a guess where the served side is the Secret's",
+      evidence: { ...examples["bundle-stale"], served: { ...pods, servedFrom: "secret" as const } },
+      says: "the Secret, which the pods may not have loaded, holds",
+    },
+    {
+      name: "that a bundle that cannot be read fails at once: no client is left that was built before",
+      evidence: examples["bundle-unparsable"],
+      says: "Every pod create that it is asked about is refused at once.",
+    },
+    {
+      name: "what is refused where the hook is asked about queues",
+      evidence: { ...examples["bundle-stale"], asked: { resources: ["queues"], failurePolicy: "Fail" } },
+      says: "Every write to queues that it is asked about is refused",
+    },
+    {
+      name: "that nobody is told where the hook fails open",
+      evidence: { ...examples["bundle-stale"], asked: { resources: ["pods"], failurePolicy: "Ignore" } },
+      says: "passes without it, and nobody is told (failurePolicy Ignore)",
+    },
+    {
+      name: "that a cluster without KAI has none",
+      evidence: { kind: "no-hooks" as const, namespace: "kai-scheduler" },
+      says: "No webhook of KAI was found in this cluster",
+    },
+    {
+      name: "that a headless Service may work",
+      evidence: { ...examples["service-unroutable"], serviceType: "Headless" as const },
+      says: "only with endpoint routing, which is not the default",
+    },
+  ])("says $name", ({ evidence, says }) => {
+    expect(explainFinding(asFinding(evidence)).sentence).toContain(says);
   });
 
-  it("marks what it takes from the Secret as not seen in a pod", () => {
-    const guessed: Finding = asFinding({ ...examples["bundle-stale"], served: { ...pods, servedFrom: "secret" } });
-    expect(explainFinding(guessed).sentence).toContain("the Secret, which the pods may not have loaded, holds");
+  it.each([
+    {
+      name: "to wait, where pods are about to load the Secret",
+      finding: { ...asFinding(examples["bundle-stale"]), fixableBy: "time" as const },
+      todo: "Wait two minutes and look again: the pods are about to load what the Secret holds, or the operator to copy it.",
+    },
+    {
+      name: "to wait for the certificate's own time, which no repair changes",
+      finding: { ...asFinding(examples["certificate-not-yet-valid"]), fixableBy: "time" as const },
+      todo: "Wait until then, or set the clock right of the machine that is wrong: a new certificate would have the same fault.",
+    },
+    {
+      name: "to turn to the owner, where fleetmend does not write",
+      finding: asFinding(examples["bundle-stale"]),
+      todo: "Have whoever owns it put the certificate that is served, or its CA, into the bundle: fleetmend writes only to hooks whose owner it knows to be KAI.",
+    },
+    {
+      name: "nothing about a repair of our own",
+      finding: asFinding({
+        ...examples["foreign-last-writer"],
+        writer: { manager: "fleetmend", operation: "Update" },
+      }),
+      todo: "Nothing: that was a repair.",
+    },
+    {
+      name: "to give the rights that are missing",
+      finding: asFinding({ ...examples["trust-undetermined"], because: "not-allowed" as const }),
+      todo: "Give fleetmend the rights of infra/kubernetes/prove.yaml, so that it may see what the pods serve.",
+    },
+    {
+      name: "to mend the role of an operator that lacks a right",
+      finding: asFinding({ ...examples["operator-blind"], likely: "no-right-to-update" as const }),
+      todo: "KAI's ClusterRole lets the operator create configurations of any name and update those of the default names only: go back to those, or widen the role. A bundle that is patched by hand stays until then.",
+    },
+  ])("asks for $name", ({ finding, todo }) => {
+    expect(explainFinding(finding).todo).toBe(todo);
   });
 
-  it("tells a repair of ours from a foreign hand", () => {
-    const ours: Finding = asFinding({
-      ...examples["foreign-last-writer"],
-      writer: { manager: "fleetmend", operation: "Update" },
-    });
-    expect(explainFinding(ours).todo).toBe("Nothing: that was a repair.");
+  it("warns against copying a Secret whose key does not match into the bundle", () => {
+    expect(explainFinding(asFinding(examples["secret-key-mismatch"])).sentence).toContain(
+      "Do not copy this Secret into a bundle",
+    );
   });
 });
 
 describe("docs/findings.md", () => {
-  it("lists every kind, and none that does not exist", () => {
-    const text = readFileSync(path.join(import.meta.dirname, "../../docs/findings.md"), "utf8");
-    const listed = [...text.matchAll(/^\| `([a-z-]+)`/gm)].map((match) => match[1]);
-    expect(listed.toSorted()).toEqual(kinds.toSorted());
+  const text = readFileSync(path.join(import.meta.dirname, "../../docs/findings.md"), "utf8");
+  const rows = [...text.matchAll(/^\| `([a-z-]+)` +\| ([^|]+) \|/gm)];
+
+  it("lists every kind once, and none that does not exist", () => {
+    expect(rows.map((row) => row[1]).toSorted()).toEqual(kinds.toSorted());
+  });
+
+  it("gives every kind its severities", () => {
+    const severities = rows.flatMap((row) => (row[2] ?? "").trim().split(", "));
+    expect([...new Set(severities)].toSorted()).toEqual(["broken", "info", "undetermined", "warning"]);
   });
 });
