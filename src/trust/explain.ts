@@ -191,8 +191,10 @@ function explainCandidate(cause: CandidateFault, sides: Sides, { serves, bundle 
     case "same-name-other-key": {
       // Of one name on both sides: two generations of one self-signed certificate, as KAI makes them.
       const isGeneration = candidate !== undefined && candidate.name === sides.leaf?.name;
-      const holds = isGeneration ? madeOn(candidate) : held;
-      const one = isGeneration ? served.replace("the certificate", "the one") : served;
+      const holds = isGeneration ? madeOn(candidate, sides.leaf) : held;
+      const one = isGeneration
+        ? madeOn(sides.leaf ?? candidate, candidate).replace("the certificate", "the one")
+        : served;
       return sentenceAndTodo(
         `${bundle} holds ${holds}, and ${serves} ${one}: same name, different key${isGeneration ? "" : " from the one that signed it"}`,
         renewBundle,
@@ -225,9 +227,14 @@ function sentenceAndTodo(words: string, todo: string): Explanation {
   return { sentence: `${words.charAt(0).toUpperCase()}${words.slice(1)}.`, todo };
 }
 
-/** `the certificate made on 3 May 2026 (sha256 ab12cd34…)`: what tells KAI's generations apart. */
-function madeOn(certificate: CertificateSummary): string {
-  return `the certificate made on ${day(certificate.notBefore)} (${shortFingerprint(certificate)})`;
+/**
+ * `the certificate made on 3 May 2026 (sha256 ab12cd34…)`: what tells KAI's generations apart. With the time of day where
+ * the other one was made on the same: two helm upgrades in a row make two.
+ */
+function madeOn(certificate: CertificateSummary, other?: CertificateSummary): string {
+  const isSameDay = other !== undefined && day(other.notBefore) === day(certificate.notBefore);
+  const made = isSameDay ? instant(certificate.notBefore) : day(certificate.notBefore);
+  return `the certificate made on ${made} (${shortFingerprint(certificate)})`;
 }
 
 function named(certificate: CertificateSummary): string {

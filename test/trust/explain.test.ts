@@ -285,4 +285,13 @@ describe("explainVerdict", () => {
       "The bundle holds the certificate made on 3 May 2026 (sha256 ab12cd34…), and both pods serve the one made on 9 June 2026 (sha256 00112233…): same name, different key.",
     );
   });
+
+  it("tells two generations of one day apart by the time of day", () => {
+    const cause = { kind: "same-name-other-key", detail: "it has no basicConstraints" } as const;
+    const before = { ...old, notBefore: new Date("2026-06-09T08:12:41Z") };
+    const after = { ...leaf, notBefore: new Date("2026-06-09T08:30:05Z") };
+    expect(explainRejection(cause, { leaf: after, bundle: [before] }, context).sentence).toBe(
+      "The bundle holds the certificate made on 9 June 2026 08:12:41 UTC (sha256 ab12cd34…), and both pods serve the one made on 9 June 2026 08:30:05 UTC (sha256 00112233…): same name, different key.",
+    );
+  });
 });
