@@ -11,13 +11,6 @@ export function utcDay(time: Date): string {
   return time.toISOString().slice(0, 10);
 }
 
-const months = "January February March April May June July August September October November December".split(" ");
-
-/** `3 May 2026`, in UTC: a day as it is spoken, for sentences. */
-export function spokenDay(time: Date): string {
-  return `${time.getUTCDate()} ${months[time.getUTCMonth()] ?? ""} ${time.getUTCFullYear()}`;
-}
-
 /** Enough of a SHA-256 to tell the certificates of one cluster apart. The JSON output has all of it. */
 export function shortFingerprint(fingerprint: string): string {
   return fingerprint.slice(0, 16);

@@ -15,6 +15,7 @@ const minuteMs = 60_000;
 // A scan takes about 16 requests. A repair waits for the kubelet's refresh of a Secret, which takes up to 100 s, for
 // each of its moves.
 const lookTimeoutMs = minuteMs;
+const repairTimeoutMs = 15 * minuteMs;
 
 /** What commander hands over: the options of the program and of the command in one. */
 interface Typed {
@@ -34,6 +35,12 @@ interface TypedExplain extends Typed {
   readonly serverName?: string;
   readonly at?: Date;
   readonly go?: GoVersion;
+}
+
+interface TypedRepair extends Typed {
+  readonly yes?: boolean;
+  readonly dryRun?: boolean;
+  readonly allowOutage?: boolean;
 }
 
 export type Reading =
@@ -106,15 +113,29 @@ function describeProgram(version: string, found: Found): Command {
       ),
     )
     .addHelpText("after", "\nExit codes: 0 nothing wrong, 1 findings, 2 could not look, 64 wrong use.");
+  describeScan(program, found);
   describeExplain(program, found);
   describeProbe(program, found);
+  describeRepair(program, found);
   return program;
+}
+
+function describeScan(program: Command, found: Found): void {
+  program
+    .command("scan")
+    .description("find what is wrong, in one screen; changes nothing")
+    .option("--no-probe", "do not ask for a dry-run pod")
+    .action((_options: unknown, self: Command) => {
+      const typed = self.optsWithGlobals<Typed & { readonly probe: boolean }>();
+      const cluster = clusterOf(typed, lookTimeoutMs);
+      found(success({ command: "scan", ...outputOf(typed), cluster, probe: typed.probe }));
+    });
 }
 
 function describeExplain(program: Command, found: Found): void {
   program
     .command("explain")
-    .description("say at length what is wrong with two files")
+    .description("say at length what is wrong: on a cluster, or on two files without one")
     .option("--bundle <file>", "the caBundle: PEM, or the base64 that the field holds")
     .option("--served <file>", "what the webhook serves: PEM, leaf first, or DER")
     .option("--server-name <name>", "the name that the API server verifies: <service>.<namespace>.svc")
@@ -137,6 +158,21 @@ function describeProbe(program: Command, found: Found): void {
     });
 }
 
+function describeRepair(program: Command, found: Found): void {
+  program
+    .command("repair")
+    .description("show the plan, ask, repair step by step, and prove it")
+    .option("-y, --yes", "do not ask")
+    .option("--dry-run", "only show the plan")
+    .option("--allow-outage", "allow restarts that stop admission for some seconds")
+    .action((_options: unknown, self: Command) => {
+      const typed = self.optsWithGlobals<TypedRepair>();
+      const { yes = false, dryRun = false, allowOutage = false } = typed;
+      const cluster = clusterOf(typed, repairTimeoutMs);
+      found(success({ command: "repair", ...outputOf(typed), cluster, yes, dryRun, allowOutage }));
+    });
+}
+
 function outputOf(typed: Typed): OutputOptions {
   return { output: typed.output, colour: typed.color };
 }
@@ -153,6 +189,11 @@ function clusterOf(typed: Typed, defaultTimeoutMs: number): ClusterOptions {
 }
 
 function explainOf(typed: TypedExplain): Result<Invocation, CommandFailure> {
+  const { bundle, served, serverName, at, go } = typed;
+  const offline = [bundle, served, serverName, at, go].some((value) => value !== undefined);
+  if (!offline) {
+    return success({ command: "explain", ...outputOf(typed), cluster: clusterOf(typed, lookTimeoutMs) });
+  }
   const files = filesOf(typed);
   return files.ok ? success({ command: "explain-files", ...outputOf(typed), files: files.value }) : files;
 }

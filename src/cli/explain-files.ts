@@ -1,5 +1,7 @@
 // `fleetmend explain --bundle F --served F --server-name N`: the verdict on two files, with no cluster and no network.
+import path from "node:path";
 import { type Result, success } from "../result.ts";
+import { type Explanation, explainVerdict } from "../trust/explain.ts";
 import type { Verdict, VerifyInput } from "../trust/verdict.ts";
 import { verifyServed } from "../trust/verify.ts";
 import { type FieldFile, readBundleFile, readServedFile } from "./certificate-files.ts";
@@ -12,7 +14,6 @@ import { verdictDocument } from "./json-document.ts";
 import type { Terminal } from "./terminal.ts";
 import { type Paragraph, blank, paragraph, styled } from "./typeset.ts";
 import { reportVerdict, verdictMarks } from "./verdict-screen.ts";
-import { type VerdictWords, wordsFor } from "./verdict-words.ts";
 
 /**
  * Judges the files as the API server would at `files.at` (absent: `now`), shows the verdict and answers the exit code. A
@@ -38,7 +39,11 @@ export async function explainFiles(
     ...(patch !== undefined && { patch }),
   };
   const verdict = verifyServed(input);
-  const words = wordsFor(verdict, input);
+  const words = explainVerdict(verdict, {
+    serves: `the file ${path.basename(files.served)} holds`,
+    bundle: "the bundle",
+    serverName,
+  });
   const code = codes[verdict.outcome];
   if (output === "json") terminal.showJson(verdictDocument(input, verdict, { exitCode: code, ...words }));
   else terminal.show(report(verdict, words, { files, input, form: bundle.value.form }));
@@ -57,11 +62,11 @@ interface Judged {
   readonly form: FieldFile["form"];
 }
 
-function report(verdict: Verdict, { sentence, todo }: VerdictWords, judged: Judged): readonly Paragraph[] {
+function report(verdict: Verdict, { sentence, todo }: Explanation, judged: Judged): readonly Paragraph[] {
   const { mark, style } = verdictMarks[verdict.outcome];
   return [
     paragraph(0, [styled(style, `${mark} ${verdict.outcome}`), "  ", sentence], 2),
-    ...(todo === "" ? [] : [paragraph(2, ["→ ", todo], 4)]),
+    ...(verdict.outcome === "trusted" ? [] : [paragraph(2, ["→ ", todo], 4)]),
     ...reportVerdict(verdict, 0),
     blank,
     paragraph(0, [styled("faint", judgedAs(judged))]),

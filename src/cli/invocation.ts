@@ -34,6 +34,15 @@ export interface FileOptions extends GoVersion {
 
 export type Invocation = OutputOptions &
   (
+    | { readonly command: "scan"; readonly cluster: ClusterOptions; readonly probe: boolean }
+    | { readonly command: "explain"; readonly cluster: ClusterOptions }
     | { readonly command: "explain-files"; readonly files: FileOptions }
     | { readonly command: "probe"; readonly cluster: ClusterOptions }
+    | {
+        readonly command: "repair";
+        readonly cluster: ClusterOptions;
+        readonly yes: boolean;
+        readonly dryRun: boolean;
+        readonly allowOutage: boolean;
+      }
   );

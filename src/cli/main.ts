@@ -9,8 +9,9 @@ import { readCommandLine } from "./command-line.ts";
 import { type ExitCode, exitCode } from "./exit-code.ts";
 import type { Invocation } from "./invocation.ts";
 import { calledAs } from "./shell-word.ts";
+import type { Session } from "./session.ts";
 import { type Terminal, openTerminal } from "./terminal.ts";
-import { paragraph, typeset } from "./typeset.ts";
+import { command, paragraph, typeset } from "./typeset.ts";
 
 /**
  * Runs what `argv` (without node and the script) asks for, and answers the exit code: 0 nothing wrong, 1 findings, 2
@@ -39,9 +40,9 @@ function ownVersion(): string {
 }
 
 function refuse(failure: CommandFailure, io: CliIo): ExitCode {
+  const todo = failure.kind === "no-connection" ? command(0, failure.todo) : paragraph(0, [failure.todo]);
   const page = { width: io.stderr.columns ?? 80, colour: false };
-  const lines = [`fleetmend: ${failure.message}`, failure.todo].map((line) => paragraph(0, [line]));
-  io.stderr.write(typeset(lines, page));
+  io.stderr.write(typeset([paragraph(0, [`fleetmend: ${failure.message}`]), todo], page));
   return exitCodeOf(failure);
 }
 
@@ -68,8 +69,28 @@ async function runCommand(invocation: Invocation, io: CliIo, terminal: Terminal)
     return explainFiles(invocation, terminal, io.now());
   }
   const { inSession } = await import("./session.ts");
-  const { probeHooks } = await import("./probe.ts");
-  return inSession(io, terminal, invocation, probeHooks);
+  return inSession(io, terminal, invocation, (session) => runOnCluster(invocation, session));
+}
+
+async function runOnCluster(invocation: Exclude<Invocation, { command: "explain-files" }>, session: Session): Answer {
+  switch (invocation.command) {
+    case "scan": {
+      const { scan } = await import("./scan.ts");
+      return scan(session, invocation.probe);
+    }
+    case "explain": {
+      const { explainCluster } = await import("./explain-cluster.ts");
+      return explainCluster(session);
+    }
+    case "probe": {
+      const { probeHooks } = await import("./probe.ts");
+      return probeHooks(session);
+    }
+    case "repair": {
+      const { repair } = await import("./repair.ts");
+      return repair(session, invocation);
+    }
+  }
 }
 
 const script = process.argv[1];

@@ -76,7 +76,12 @@ function headline(report: ProbeReport): Paragraph {
   }
   if (of("open") > 0)
     return paragraph(0, [styled("warning", `Not proven: ${of("open")} of ${count(number, "hook")}.`)]);
-  return paragraph(0, [styled("good", number === 1 ? "The hook is proven." : `All ${number} hooks are proven.`)]);
+  return paragraph(0, [styled("good", `${allHooks(number)} proven.`)]);
+}
+
+function allHooks(number: number): string {
+  if (number === 1) return "The hook is";
+  return number === 2 ? "Both hooks are" : `All ${number} hooks are`;
 }
 
 function groupProbes(hooks: readonly HookProbe[]): readonly (readonly HookProbe[])[] {

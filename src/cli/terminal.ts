@@ -38,7 +38,7 @@ function widthOf(stream: OutputStream): number {
 }
 
 async function ask(io: CliIo, question: string): Promise<boolean> {
-  io.stderr.write(`${printable(question)} `);
+  io.stderr.write(`\n${printable(question)} `);
   const lines = createInterface({ input: io.stdin });
   const answer = await new Promise<string>((resolve) => {
     lines.once("line", resolve);

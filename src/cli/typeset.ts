@@ -36,9 +36,10 @@ export function paragraph(indent: number, pieces: readonly Piece[], hang = inden
   return { pieces, indent, hang, wrap: "words" };
 }
 
-/** A command to copy: never broken into lines. */
-export function command(indent: number, text: string): Paragraph {
-  return { pieces: [text], indent, hang: indent, wrap: "command" };
+/** A command to copy: never broken into lines. What it does stands behind it, or below where there is no room. */
+export function command(indent: number, text: string, does?: string): Paragraph {
+  const aside = does === undefined ? [] : [styled("faint", does)];
+  return { pieces: [text, ...aside], indent, hang: indent + 4, wrap: "command" };
 }
 
 export const blank: Paragraph = { pieces: [], indent: 0, hang: 0, wrap: "words" };
@@ -65,10 +66,19 @@ function hexOf(character: string): string {
 function layOut(one: Paragraph, page: Page): string {
   const pieces = one.pieces.map(asSpan);
   const indent = " ".repeat(one.indent);
-  if (one.wrap === "command") return indent + pieces.map((piece) => paint(piece, page.colour)).join("");
+  if (one.wrap === "command") return layOutCommand(one, pieces, page);
   return wrapWords(wordsOf(pieces), { ...one, width: page.width })
     .map((line, number) => (number === 0 ? indent : " ".repeat(one.hang)) + paintLine(line, page.colour))
     .join("\n");
+}
+
+function layOutCommand({ indent, hang }: Paragraph, [text, does]: readonly AnySpan[], page: Page): string {
+  if (text === undefined) return "";
+  const line = " ".repeat(indent) + paint(text, page.colour);
+  if (does === undefined) return line;
+  const aside = paint({ ...does, text: `# ${does.text}` }, page.colour);
+  const isRoom = indent + columnsOf(text) + 4 + columnsOf(does) <= page.width;
+  return isRoom ? `${line}  ${aside}` : `${line}\n${" ".repeat(hang)}${aside}`;
 }
 
 interface Word {
@@ -98,7 +108,8 @@ function wordsOf(pieces: readonly AnySpan[]): Word[] {
   return words.filter((word) => word.parts.length > 0);
 }
 
-const lengthOf = (word: Word): number => word.parts.reduce((sum, part) => sum + Array.from(part.text).length, 0);
+const columnsOf = ({ text }: AnySpan): number => Array.from(text).length;
+const lengthOf = (word: Word): number => word.parts.reduce((sum, part) => sum + columnsOf(part), 0);
 
 function wrapWords(
   words: readonly Word[],

@@ -59,7 +59,9 @@ const cases: readonly Case[] = [
     name: "the served certificate in the bundle is trusted, though it is no CA",
     files: ["june.pem", "june.pem"],
     code: 0,
-    says: ["✓ trusted The API server accepts it until 2036-06-09 08:30 UTC: the very certificate that is served"],
+    says: [
+      "✓ trusted The API server accepts it until 9 June 2036: the file june.pem holds the certificate made on 9 June 2026",
+    ],
   },
   {
     name: "both generations in the bundle are trusted",
@@ -72,8 +74,9 @@ const cases: readonly Case[] = [
     files: ["may.pem", "june.pem"],
     code: 1,
     says: [
-      "✗ broken The bundle holds the certificate made on 3 May 2026; served is the one of binder.kai-scheduler.svc made on 9 June 2026: same name, different key.",
-      "→ Write the served certificate into the bundle",
+      "✗ broken The bundle holds the certificate made on 3 May 2026 (sha256 ",
+      "and the file june.pem holds the one made on 9 June 2026 (sha256 ",
+      "same name, different key. → Put the certificate that is served",
       'parent certificate cannot sign this kind of certificate" while trying to verify candidate authority certificate "binder.kai-scheduler.svc")',
       "Candidates refused 1. binder.kai-scheduler.svc",
       "as issuer of the served leaf: same name, other key",
@@ -84,7 +87,7 @@ const cases: readonly Case[] = [
     files: ["june.pem", "june.pem", "--at", "2040-01-01"],
     code: 1,
     says: [
-      "The served certificate expired on 2036-06-09 08:30 UTC; the handshake is at 2040-01-01 00:00 UTC.",
+      "which expired on 9 June 2036 08:30:00 UTC, and the handshake is at 1 January 2040 00:00:00 UTC.",
       "no bundle",
     ],
   },
@@ -92,20 +95,22 @@ const cases: readonly Case[] = [
     name: "a certificate that is not valid yet is not re-issued",
     files: ["june.pem", "june.pem", "--at", "2026-06-09T08:00:00Z"],
     code: 1,
-    says: ["The served certificate is valid from 2026-06-09 08:30 UTC on", "→ Wait until then, or set the clock right"],
+    says: ["which is valid from 9 June 2026 08:30:00 UTC on", "→ Wait until then, or set the clock right"],
   },
   {
     name: "a certificate for another name is told by both names",
     files: ["staging.pem", "staging.pem"],
     code: 1,
-    says: ["for another name: it is for binder.kai-staging.svc, not for binder.kai-scheduler.svc.", "alternative name"],
+    says: [
+      "asks for binder.kai-scheduler.svc, and the file staging.pem holds a certificate for binder.kai-staging.svc.",
+    ],
   },
   {
     name: "an empty bundle means the system roots",
     files: ["empty", "june.pem"],
     code: 1,
     says: [
-      "The bundle is empty: the API server asks its system roots",
+      "The bundle is empty, so the API server asks the root certificates of its own system",
       "x509: certificate signed by unknown authority",
     ],
   },

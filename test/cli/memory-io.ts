@@ -11,7 +11,7 @@ export interface Run {
 }
 
 export interface RunOptions {
-  readonly now?: Date;
+  readonly now?: () => Date;
   readonly env?: Readonly<Record<string, string>>;
   /** What a person types; a terminal is there only where this is given. */
   readonly typed?: string;
@@ -20,6 +20,8 @@ export interface RunOptions {
   readonly withCluster?: CliIo["withCluster"];
   /** Called for each wait, in milliseconds; the wait itself takes no time. */
   readonly onSleep?: (milliseconds: number) => void;
+  /** Who holds the Lease. */
+  readonly identity?: string;
   /** The signal of --timeout; never aborted where left out. */
   readonly deadline?: AbortSignal;
   readonly onInterrupt?: (listener: () => void) => () => void;
@@ -43,13 +45,13 @@ export async function run(argv: readonly string[], options: RunOptions = {}): Pr
     stdout: stream("stdout"),
     stderr: stream("stderr"),
     env: options.env ?? {},
-    now: () => options.now ?? new Date("2026-12-01T03:00:00Z"),
+    now: options.now ?? (() => new Date("2026-12-01T03:00:00Z")),
     sleep: (milliseconds) => {
       options.onSleep?.(milliseconds);
       return Promise.resolve();
     },
     timeout: () => options.deadline ?? new AbortController().signal,
-    identity: "cli/test@test/1",
+    identity: options.identity ?? "cli/alice@laptop/1",
     onInterrupt: options.onInterrupt ?? (() => () => undefined),
     withCluster: options.withCluster ?? noCluster,
   };

@@ -15,8 +15,13 @@ export async function onLab(options: LabOptions = {}): Promise<OnLab> {
   return {
     lab,
     fleetmend: async (argv, more = {}) => {
-      // The lab lives now, and so do its certificates.
-      const ran = await run([...argv, "--kubeconfig", lab.kubeconfig], { now: new Date(), withCluster, ...more });
+      // The lab lives now, and so do its certificates; a wait takes no time and moves the command's clock.
+      let sleptMs = 0;
+      const time: RunOptions = {
+        now: () => new Date(Date.now() + sleptMs),
+        onSleep: (milliseconds) => (sleptMs += milliseconds),
+      };
+      const ran = await run([...argv, "--kubeconfig", lab.kubeconfig], { ...time, withCluster, ...more });
       return { ...ran, text: ran.stdout.replaceAll(/\s+/g, " ") };
     },
     [Symbol.asyncDispose]: () => lab.stop(),
