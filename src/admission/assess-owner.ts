@@ -18,7 +18,8 @@ export function assessOwner(one: HookCase): readonly Finding[] {
 function ownerUnknown(one: HookCase): readonly Finding[] {
   const { hook, owner, installation } = one;
   if (owner !== "unknown") return [];
-  const { evidence } = installation;
+  // The last fact is the one about the owner; those about a family that is known do not matter here.
+  const evidence = installation.family === "unknown" ? installation.evidence : installation.evidence.slice(-1);
   const severity = isRefused(one) ? "warning" : "info";
   const rest = { severity, object: holderPath(hook), fixableBy: "person" } as const;
   return [{ kind: "owner-unknown", hook: referenceTo(hook), evidence, ...rest }];

@@ -13,7 +13,7 @@ import {
 import type { FindingExplanation, FindingOf } from "./finding-words.ts";
 
 const keepOldPair =
-  "Pods that run keep the pair that they loaded before, and admission goes on; one that restarts stops at its start. Do not copy this Secret into a bundle: nobody serves what it holds.";
+  "Pods that run keep the pair that they loaded before, and admission goes on; one that restarts stops at its start. Do not copy this Secret into a bundle: believe what the pods serve.";
 
 type SecretFinding = FindingOf<
   | "secret-key-mismatch"

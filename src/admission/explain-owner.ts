@@ -1,9 +1,16 @@
 // The words for who writes the bundles and whether they do, for what is only worth knowing, and for what was not seen.
-import { certificateInWords, certificatesInWords, hookInWords, instant, newPair } from "./finding-words.ts";
+import {
+  certificateInWords,
+  certificatesInWords,
+  hookInWords,
+  instant,
+  newPair,
+  podsInWords,
+} from "./finding-words.ts";
 import type { FindingExplanation, FindingOf } from "./finding-words.ts";
 
 const missingDefinition =
-  "kubectl get crd clusterpolicies.nvidia.com: KAI v0.9, v0.10 and v0.20.1 do nothing without it, and stay Ready.";
+  "Look for the GPU Operator's definition (kubectl get crd clusterpolicies.nvidia.com): KAI v0.9, v0.10 and v0.20.1 do nothing without it, and stay Ready.";
 
 const likelyBlindness = {
   "no-right-to-update":
@@ -20,7 +27,7 @@ export function explainOperator(
       return explainNoHooks(finding);
     case "operator-down":
       return {
-        sentence: `${finding.deployment} has ${finding.ready} of ${finding.replicas} pods ready: nobody keeps bundles and Secrets in line, and nothing is taken back.`,
+        sentence: `Deployment ${finding.deployment} has ${finding.ready} of ${finding.replicas} pods ready: nobody keeps bundles and Secrets in line, and nothing is taken back.`,
         todo: "Get kai-operator running. While it is down never delete a serving Secret: nobody would make a new one.",
       };
     case "operator-absent":
@@ -30,7 +37,7 @@ export function explainOperator(
       };
     case "operator-blind":
       return {
-        sentence: `${finding.deployment} is Ready and does not reconcile: since ${instant(finding.unchangedSince)} the bundle of ${hookInWords(finding.hook)} holds ${certificatesInWords(finding.bundle)}, and its Secret ${certificatesInWords(finding.secret)}. An operator that works makes them equal in less than a second.`,
+        sentence: `Deployment ${finding.deployment} is Ready and does not reconcile: since ${instant(finding.unchangedSince)} the bundle of ${hookInWords(finding.hook)} holds ${certificatesInWords(finding.bundle)}, and its Secret ${certificatesInWords(finding.secret)}. An operator that works makes them equal in less than a second.`,
         todo: `${likelyBlindness[finding.likely]} A bundle that is patched by hand stays until then.`,
       };
   }
@@ -45,7 +52,7 @@ function explainNoHooks({ namespace, operatorReady }: FindingOf<"no-hooks">): Fi
   }
   return {
     sentence: `kai-operator in namespace ${namespace} (${operatorReady} ready) has made no webhook: pods are admitted as they come, and KAI changes none of them.`,
-    todo: `If its webhooks are not switched off on purpose: ${missingDefinition}`,
+    todo: `Nothing, if its webhooks are switched off on purpose. ${missingDefinition}`,
   };
 }
 
@@ -121,11 +128,13 @@ export function explainLook(
   finding: FindingOf<"trust-undetermined" | "not-seen" | "probe-disagrees" | "drift-latent">,
 ): FindingExplanation {
   switch (finding.kind) {
-    case "trust-undetermined":
+    case "trust-undetermined": {
+      const pods = finding.pods.length === 0 ? "" : ` (${podsInWords(finding.pods)})`;
       return {
-        sentence: `Whether the API server accepts what stands behind ${hookInWords(finding.hook)} is not known${finding.pods.length === 0 ? "" : ` of ${finding.pods.join(", ")}`}: ${finding.reason}.`,
+        sentence: `Whether the API server accepts what stands behind ${hookInWords(finding.hook)}${pods} is not known: ${finding.reason}.`,
         todo: whatToGive[finding.because ?? "not-seen"],
       };
+    }
     case "not-seen":
       return {
         sentence: `${finding.what} was not seen: ${finding.reason}.`,

@@ -4,7 +4,7 @@ import { explainRejection } from "../trust/explain.ts";
 import { explainBackend, explainSecret } from "./explain-backend.ts";
 import { explainLook, explainNotice, explainOperator } from "./explain-owner.ts";
 import type { Finding } from "./finding.ts";
-import { hookInWords, listed, newPair, servesInWords } from "./finding-words.ts";
+import { listed, newPair, servesInWords } from "./finding-words.ts";
 import type { FindingExplanation, FindingOf } from "./finding-words.ts";
 
 /** Pure, and never throws. What it says holds names, dates and fingerprints, and no secret. */
@@ -77,7 +77,10 @@ type Refused = FindingOf<
 function explainRefused(finding: Refused): FindingExplanation {
   const { served, bundle, serverName, cause, readyPods } = finding;
   const sides = { bundle, ...(served.leaf && { leaf: served.leaf }) };
-  const context = { serves: servesInWords(served, readyPods), bundle: "the bundle", serverName };
+  // Of such a Secret it is known, or told by its age, that the pods still serve another leaf.
+  const isNext = finding.kind === "next-certificate-refused";
+  const serves = isNext ? "the Secret, which the pods have yet to load, holds" : servesInWords(served, readyPods);
+  const context = { serves, bundle: "the bundle", serverName };
   const { sentence, todo } = explainRejection(cause, sides, context);
   return { sentence: `${sentence} ${consequence(finding)}`, todo: remedy(finding, todo) };
 }
@@ -100,11 +103,11 @@ function consequence(finding: Refused): string {
 }
 
 function remedy(finding: Refused, todo: string): string {
-  const { kind, fixableBy, hook } = finding;
+  const { kind, fixableBy } = finding;
   const isBundles = finding.cause.kind === "bundle-empty" || kind === "bundle-stale" || kind === "bundle-unparsable";
   switch (fixableBy) {
     case "fleetmend":
-      return `Type fleetmend repair: it brings ${hookInWords(hook)} in line, and makes admission worse at no moment.`;
+      return "Type fleetmend repair: it brings bundle and pods in line, and admission is at no moment worse than now.";
     case "time":
       return kind === "certificate-not-yet-valid"
         ? todo

@@ -170,7 +170,7 @@ describe("explainFinding", () => {
     expect(explainFinding(finding)).toEqual({
       sentence:
         "The bundle holds the certificate made on 3 May 2026 (sha256 ab12cd34…), and both pods serve the one made on 9 June 2026 (sha256 ef56ab78…): same name, different key. Every pod create that it is asked about is refused at the next connection, however many still pass over older ones.",
-      todo: "Type fleetmend repair: it brings mutating kai-binder [binder.run.ai] in line, and makes admission worse at no moment.",
+      todo: "Type fleetmend repair: it brings bundle and pods in line, and admission is at no moment worse than now.",
     });
   });
 
