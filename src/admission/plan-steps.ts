@@ -69,7 +69,12 @@ export function bundleStep(one: RepairCase, changes: readonly HookChange[]): Ste
   };
 }
 
+/** As for a Secret: certificates are public, and nothing else that stands in a bundle is repeated. */
 function undoBundle(changes: readonly HookChange[]): string {
+  const holder = changes[0]?.hook.holder;
+  if (!changes.every(({ hook, before }) => holdsOnlyCertificates(before ?? hook.bundle))) {
+    return `Put back the caBundle that ${holder?.kind ?? ""} ${holder?.name ?? ""} had. It is not shown here, because it holds more than certificates.`;
+  }
   const operations = changes.flatMap(({ hook, before }) => {
     const path = `/webhooks/${hook.index}/clientConfig/caBundle`;
     const old = before ?? hook.bundle;
@@ -78,7 +83,6 @@ function undoBundle(changes: readonly HookChange[]): string {
       old.length === 0 ? { op: "remove", path } : { op: "replace", path, value: toBase64(old) },
     ];
   });
-  const holder = changes[0]?.hook.holder;
   return `kubectl patch ${holder?.kind.toLowerCase() ?? ""} ${holder?.name ?? ""} --type=json -p '${JSON.stringify(operations)}'`;
 }
 
