@@ -27,12 +27,13 @@ function stepsOf({ steps, next }: Plan): readonly Paragraph[] {
 
 const cutText = "'…' stands for the old bundle: --dry-run --output json has each undo command in full.";
 
-function reportStep({ summary, why, undo }: Step, index: number): readonly Paragraph[] {
+/** A reason that is the same as that of the step before is not repeated. */
+function reportStep({ summary, why, undo }: Step, index: number, steps: readonly Step[]): readonly Paragraph[] {
   const number = `${index + 1}. `;
   const indent = 2 + number.length;
   return [
     paragraph(2, [styled("strong", number), summary], indent),
-    paragraph(indent, [styled("faint", "why   "), why], indent + 6),
+    ...(why === steps[index - 1]?.why ? [] : [paragraph(indent, [styled("faint", "why   "), why], indent + 6)]),
     paragraph(indent, [styled("faint", "undo  "), shortened(undo)], indent + 6),
   ];
 }

@@ -132,6 +132,8 @@ function show(session: Session, end: RepairEnd): Result<ExitCode, CommandFailure
 
 function codeOf({ outcome, seen, probe }: RepairEnd): ExitCode {
   if (outcome === "blind") return exitCode.couldNotLook;
+  // A repair that was broken off has left something to do, however well admission works meanwhile.
+  if (outcome === "timeout" || outcome === "interrupted") return exitCode.findings;
   const codes = [exitCodeFor(seen.findings), ...(probe === undefined ? [] : [exitCodeOfProbe(probe)])];
   return (
     ([exitCode.findings, exitCode.couldNotLook] as const).find((code) => codes.includes(code)) ?? exitCode.nothingWrong

@@ -127,11 +127,14 @@ export function reportNext(
   if (!needsAttention(scan)) return [];
   const open = scan.findings.filter(({ severity }) => severity !== "info");
   const fixable = (by: FixableBy): boolean => open.some(({ fixableBy }) => fixableBy === by);
+  // What passes by itself may still be helped: a repair widens a bundle while a pod is late.
+  const isRepairable =
+    fixable("fleetmend") || open.some(({ severity, fixableBy }) => severity === "broken" && fixableBy === "time");
   return [
     blank,
     paragraph(0, [styled("strong", "What to type next")]),
-    ...(fixable("time") ? [paragraph(2, ["Some of it should pass by itself: look again in two minutes."])] : []),
-    ...(fixable("fleetmend") ? [command(2, sameFlags("repair"), "shows the plan, and asks before it acts")] : []),
+    ...(fixable("time") ? [paragraph(2, ["Some of it should pass by itself within two minutes."])] : []),
+    ...(isRepairable ? [command(2, sameFlags("repair"), "shows the plan, and asks before it acts")] : []),
     ...furtherCommands.map((name) => command(2, sameFlags(name), furtherWords[name])),
   ];
 }
