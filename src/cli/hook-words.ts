@@ -13,12 +13,15 @@ export function listed(words: readonly string[]): string {
   return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} and ${last}`;
 }
 
-/** `binder.run.ai in kai-binder (mutating and validating)`: each hook once, each holder with its kinds. */
+/**
+ * `binder.run.ai in kai-binder (mutating and validating)`: each hook once, and each holder with its kinds, where its name
+ * does not say them (`validating-kai-admission` does).
+ */
 export function describeHooks(hooks: readonly HookReference[]): string {
   const names = distinct(hooks.map((hook) => hook.name));
   const holders = distinct(hooks.map((hook) => hook.holder)).map((holder) => {
     const kinds = distinct(hooks.filter((hook) => hook.holder === holder).map(shortKind));
-    return `${holder} (${listed(kinds)})`;
+    return kinds.every((kind) => holder.includes(kind)) ? holder : `${holder} (${listed(kinds)})`;
   });
   return `${listed(names)} in ${listed(holders)}`;
 }

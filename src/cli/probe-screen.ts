@@ -3,7 +3,7 @@ import type { HandshakeAnswer, HookProbe, ProbeReport, RefusalPhase } from "../a
 import type { ClusterSnapshot } from "../admission/snapshot.ts";
 import { utc } from "./certificate-text.ts";
 import { type ExitCode, exitCode } from "./exit-code.ts";
-import { count, describeHooks } from "./hook-words.ts";
+import { count, describeHooks, listed } from "./hook-words.ts";
 import { type Paragraph, type Style, blank, paragraph, styled } from "./typeset.ts";
 
 /** `good`: accepted. `bad`: refused, or at the next connection. `open`: neither was shown. */
@@ -40,6 +40,14 @@ function standingOfHandshake({ trust }: HandshakeAnswer): Standing {
   }
 }
 
+/** Of a repair, which may end in a namespace that does not exist: handshakes that are trusted are enough. */
+export function exitCodeAfterRepair(report: ProbeReport): ExitCode {
+  const open = report.hooks.filter((one) => standingOf(one) === "open");
+  const isTrusted = open.every((one) => "handshake" in one && one.handshake.trust === "trusted");
+  const code = exitCodeOfProbe(report);
+  return code === exitCode.couldNotLook && isTrusted ? exitCode.nothingWrong : code;
+}
+
 /** 1 where a hook is refused, 2 where one was not proven, else 0. */
 export function exitCodeOfProbe(report: ProbeReport): ExitCode {
   const standings = report.hooks.map(standingOf);
@@ -60,7 +68,7 @@ export function reportProbe(report: ProbeReport, snapshot: ClusterSnapshot): rea
     headline(report),
     ...groups.flatMap(reportHooks),
     blank,
-    ...handshakesOf(snapshot).map((line) => paragraph(0, [styled("faint", line)])),
+    paragraph(0, [styled("faint", handshakesOf(snapshot))]),
     paragraph(0, [styled("faint", `Asked ${report.apiServer} at ${utc(report.at)}; ${dryRunOf(report)}.`)]),
   ];
 }
@@ -105,9 +113,15 @@ function reportHooks(group: readonly HookProbe[]): readonly Paragraph[] {
   const title = describeHooks(group.map(({ hook }) => hook));
   return [
     blank,
-    paragraph(0, [styled(style, mark), " ", styled(style, first.result), " ", styled("strong", title)], 2),
+    paragraph(0, [styled(style, `${mark} ${resultWord(first)}`), " ", styled("strong", title)], 2),
     paragraph(2, [describeResult(first)]),
   ];
+}
+
+/** A hook that no pod reaches is none the worse for it: what is known of it is its handshakes. */
+function resultWord(probe: HookProbe): string {
+  const isByHandshake = probe.result === "not-reached" || probe.result === "blind";
+  return isByHandshake && standingOf(probe) === "good" ? "trusted" : probe.result;
 }
 
 /** What was seen of one hook, in one or two sentences. */
@@ -178,13 +192,14 @@ function handshakeWords(handshake: HandshakeAnswer): string {
   }
 }
 
-/** One line for each backend: how many of its ready pods were asked by ourselves. */
-export function handshakesOf(snapshot: ClusterSnapshot): readonly string[] {
-  return snapshot.backends.map(({ namespace, service, port, pods }) => {
+/** How many ready pods of each backend were asked by ourselves. */
+function handshakesOf(snapshot: ClusterSnapshot): string {
+  const backends = snapshot.backends.map(({ namespace, service, port, pods }) => {
     const ready = pods.filter((pod) => pod.ready);
     const asked = ready.filter((pod) => pod.served?.from === "handshake");
-    return `Handshakes with ${asked.length} of ${count(ready.length, "ready pod")} behind ${namespace}/${service}:${port}.`;
+    return `${asked.length} of ${count(ready.length, "ready pod")} behind ${namespace}/${service}:${port}`;
   });
+  return backends.length === 0 ? "No handshakes." : `Handshakes with ${listed(backends)}.`;
 }
 
 function dryRunOf({ answer, namespace }: ProbeReport): string {

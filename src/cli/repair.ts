@@ -9,7 +9,7 @@ import { type ExitCode, exitCode } from "./exit-code.ts";
 import { repairDocument } from "./repair-document.ts";
 import { proveHooks } from "./look.ts";
 import { type LoopEnd, mendUntilDone } from "./mend-loop.ts";
-import { exitCodeOfProbe } from "./probe-screen.ts";
+import { exitCodeAfterRepair } from "./probe-screen.ts";
 import { type RepairEnd, describeEnd, reportRepair } from "./repair-end.ts";
 import { reportPlan } from "./repair-screen.ts";
 import { exitCodeFor } from "./scan-judgement.ts";
@@ -134,7 +134,7 @@ function codeOf({ outcome, seen, probe }: RepairEnd): ExitCode {
   if (outcome === "blind") return exitCode.couldNotLook;
   // A repair that was broken off has left something to do, however well admission works meanwhile.
   if (outcome === "timeout" || outcome === "interrupted") return exitCode.findings;
-  const codes = [exitCodeFor(seen.findings), ...(probe === undefined ? [] : [exitCodeOfProbe(probe)])];
+  const codes = [exitCodeFor(seen.findings), ...(probe === undefined ? [] : [exitCodeAfterRepair(probe)])];
   return (
     ([exitCode.findings, exitCode.couldNotLook] as const).find((code) => codes.includes(code)) ?? exitCode.nothingWrong
   );

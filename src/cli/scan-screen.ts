@@ -2,6 +2,7 @@
 import { explainFinding } from "../admission/explain.ts";
 import type { Finding, FixableBy, HookReference, Severity } from "../admission/finding.ts";
 import type { Installation } from "../admission/installation.ts";
+import type { HookProbe, ProbeReport } from "../admission/probe-report.ts";
 import type { ClusterSnapshot } from "../admission/snapshot.ts";
 import {
   type FindingGroup,
@@ -150,8 +151,17 @@ function footerOf(scan: Scan, context: string): string {
     ...installations.map(describeInstallation),
     `API server ${server}`,
     count(snapshot.requests, "request"),
+    ...noDryRun(scan.probe),
     ...(notes > 0 ? [`${count(notes, "note")} in explain`] : []),
   ].join(" · ");
+}
+
+/** Why there was no dry-run pod, where one was wanted: the verdict then rests on handshakes alone. */
+function noDryRun(probe: ProbeReport | undefined): readonly string[] {
+  if (probe === undefined) return [];
+  const has = (result: HookProbe["result"]): boolean => probe.hooks.some((one) => one.result === result);
+  if (has("no-namespace")) return [`no dry-run pod, as there is no namespace ${probe.namespace} (--probe-namespace)`];
+  return has("forbidden") ? ["no dry-run pod, as it is not allowed"] : [];
 }
 
 export function describeInstallation({ family, owner, namespace }: Installation): string {
