@@ -46,7 +46,7 @@ export async function lookAtObject<T>(look: Look, path: string, parse: Parser<T>
 
 /** Writes down that something was not asked for, because the API server said beforehand that it would refuse. */
 export function leaveOut(look: Look, path: string, right: string): ApiFailure {
-  const why: ApiFailure = { kind: "forbidden", message: `this user may not ${right}; it was not tried` };
+  const why: ApiFailure = { kind: "forbidden", message: `this user may not ${right}` };
   look.unseen.push({ what: path, why });
   return why;
 }

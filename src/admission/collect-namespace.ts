@@ -196,7 +196,7 @@ async function withChain(look: Look, backend: Backend, pod: BackendPod, portForw
   if (!ready || port === undefined) return pod;
   const answer = portForward
     ? await look.cluster.handshake({ namespace, pod: name, port, serverName: `${service}.${namespace}.svc` })
-    : failure({ kind: "forbidden", message: "port-forward is not allowed to this user; it was not tried" } as const);
+    : failure({ kind: "forbidden", message: "port-forward is not allowed to this user" } as const);
   return {
     ...pod,
     served: answer.ok ? { from: "handshake", chain: answer.value.chain } : { from: "unseen", why: answer.error },

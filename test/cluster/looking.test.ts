@@ -14,7 +14,7 @@ import type { Result } from "../../src/result.ts";
 import { openClusterUnderTest } from "./cluster-under-test.ts";
 import { accessOf } from "./control-plane.ts";
 import { hasFault, inject, type FaultName } from "./faults.ts";
-import { readBundles } from "./holder.ts";
+import { readBundles, writeBundle } from "./holder.ts";
 import { families } from "./kai/families.ts";
 import { installFamily, probeNamespace, uninstall, type Installed } from "./kai/install.ts";
 import { podsOf } from "./kai/installed-pods.ts";
@@ -354,6 +354,34 @@ describe("a drift", () => {
       expect((answer.body as { message: string }).message.endsWith(first?.goText ?? "no finding")).toBe(true);
     },
   );
+
+  it("by hand, put right, and again by hand changes the last writer, and neither family nor owner", async () => {
+    await installFamily(world, "A");
+    const [holder] = admissionOf("A").holders;
+    if (holder === undefined) throw new Error("family A has no configuration");
+    const [good = ""] = await readBundles(world.admin, holder);
+    const seen: string[] = [];
+    for (const [manager, bundle] of [
+      ["kubectl-patch", (await mintPair("binder")).pem],
+      ["fleetmend", good],
+      ["kubectl-edit", (await mintPair("binder")).pem],
+      ["fleetmend", good],
+    ] as const) {
+      await writeBundle(world.as(manager === "fleetmend" ? "repair" : "admin", manager), holder, bundle);
+      const { snapshot, findings } = await lookAs(prover, 0);
+      const writers = ofKind(findings, "foreign-last-writer").map(({ writer }) => writer.manager);
+      const installations = identifyInstallations(snapshot).map(({ family, owner }) => `${family} ${owner}`);
+      seen.push(
+        [...installations, ...writers, ofKind(findings, "bundle-stale").length > 0 ? "broken" : "works"].join(", "),
+      );
+    }
+    expect(seen).toEqual([
+      "A kai-helm-hooks, kubectl-patch, broken",
+      "A kai-helm-hooks, fleetmend, works",
+      "A kai-helm-hooks, kubectl-edit, broken",
+      "A kai-helm-hooks, fleetmend, works",
+    ]);
+  });
 
   it("behind a Ready operator that is blind is its own finding, also in D4", async () => {
     const installed = await installFamily(world, "D4");
