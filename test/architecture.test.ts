@@ -64,6 +64,7 @@ const isPure = (name: string): boolean =>
     "plan-findings",
     "plan-helm-hooks",
     "plan-operator",
+    "plan-owner-advice",
     "plan-stale",
     "plan-steps",
     "bundle",

@@ -1,9 +1,11 @@
-// What fleetmend leaves to a person, by finding: the reason, the command, and what it costs. What is left because of the
-// repair's own rules (a restart, a blind operator) is said where it is decided.
+// What fleetmend leaves to a person, by finding: its own words, what to type, and what that costs. What is left because of
+// the repair's own rules (a restart, an operator that did not follow) is said where it is decided.
+import { explainFinding } from "./explain.ts";
 import type { Finding, HookReference } from "./finding.ts";
 import type { Installation } from "./installation.ts";
 import { isSameEntry } from "./plan-case.ts";
 import { hooksOf, isNamed } from "./plan-findings.ts";
+import { type Place, type Remedy, newPair, notOurs, releaseOf, resourceOf } from "./plan-owner-advice.ts";
 import type { Advice } from "./repair-plan.ts";
 import type { Backend, ClusterSnapshot } from "./snapshot.ts";
 
@@ -16,119 +18,77 @@ export function adviceFor(
   const all = findings.flatMap((finding): Advice[] => {
     if (finding.fixableBy !== "person" && finding.severity !== "undetermined") return [];
     const place = placeOf(snapshot, installations, finding);
-    const text = adviceText(finding, place);
-    return text === undefined ? [] : [{ about: finding.kind, object: finding.object, ...text }];
+    const remedy = remedyFor(finding, place);
+    if (remedy === undefined) return [];
+    const { sentence, todo } = explainFinding(finding);
+    return [
+      {
+        about: finding.kind,
+        object: finding.object,
+        sentence: `${sentence} ${remedy.todo ?? todo}`,
+        commands: remedy.commands,
+      },
+    ];
   });
   return all.filter((advice, index) => all.findIndex((other) => other.sentence === advice.sentence) === index);
 }
 
-/** Where the finding is: whose hooks, which backend. Any of it may be unknown. */
-interface Place {
-  readonly installation?: Installation;
-  readonly backend?: Backend;
-  readonly namespace: string;
-}
-
-type AdviceText = Pick<Advice, "sentence" | "commands">;
-
-function adviceText(finding: Finding, place: Place): AdviceText | undefined {
+/** What to do about it, where that depends on the owner or the finding's own words do not say it; and what to type. */
+function remedyFor(finding: Finding, place: Place): Remedy | undefined {
   switch (finding.kind) {
     case "bundle-stale":
     case "bundle-empty":
     case "bundle-unparsable":
+      return notOurs(place, finding.hook);
     case "holders-differ":
-      return notOurs(place, "hook" in finding ? finding.hook : undefined);
+      return notOurs(place, finding.bundles[0]?.hook);
     case "owner-unknown":
       return notOurs(place, finding.hook);
     case "certificate-expired":
     case "certificate-wrong-name":
     case "certificate-unusable":
-      return newPair(
-        place,
-        `The certificate that ${finding.served.pods.join(", ")} serve cannot be trusted with any bundle.`,
-      );
-    case "certificate-not-yet-valid":
-      return {
-        sentence: `The certificate that ${finding.served.pods.join(", ")} serve is not valid yet. No bundle can change that: wait, and compare the clocks of the nodes and of the control plane.`,
-        commands: ["kubectl get --raw /livez -v=8 2>&1 | grep -i 'date:'"],
-      };
+      return newPair(place, "refused");
     case "next-certificate-refused":
-      return newPair(
-        place,
-        `${finding.served.pods.join(", ")} still serve a certificate that is accepted; the one in their Secret will be refused as soon as they load it.`,
-      );
     case "secret-key-mismatch":
     case "secret-key-missing":
     case "secret-unusable":
-      return newPair(
-        place,
-        `The pair in Secret ${finding.secret} cannot be used: ${finding.detail}. The pods go on with the pair they have loaded; one that restarts will not serve.`,
-      );
     case "secret-bad-certificate":
-      return newPair(place, `The certificate in Secret ${finding.secret} would be refused as soon as a pod loads it.`);
     case "secret-absent":
-      return newPair(
-        place,
-        `Secret ${finding.secret} does not exist. The pods go on with the pair they have loaded; one that restarts will not start.`,
-      );
+      return newPair(place, "accepted");
+    case "certificate-not-yet-valid":
+      return { commands: ["kubectl get --raw /livez -v=8 2>&1 | grep -i 'date:'"] };
     case "service-missing":
-      return {
-        sentence: `The Service ${finding.service} does not exist, so no certificate can help: every call of these hooks fails. If KAI was uninstalled, they are orphans: delete them. If it was not, bring the Service back with a helm upgrade.`,
-        commands: deleteHolders(finding.hooks),
-      };
+      return { commands: deleteHolders(finding.hooks) };
     case "no-ready-endpoints":
       return {
-        sentence: `No pod behind the Service ${finding.service} is ready, so no certificate can help. Find out why they do not start.`,
         commands: [
           `kubectl get pods -n ${place.namespace}`,
           ...finding.pods.map((pod) => `kubectl describe pod ${pod} -n ${place.namespace}`),
         ],
       };
     case "service-port-missing":
-      return {
-        sentence: `The Service ${finding.service} has no port ${finding.port}, so no certificate can help: every call of these hooks fails. Bring the Service back as the chart has it.`,
-        commands: serviceCommands(place),
-      };
     case "service-unroutable":
-      return {
-        sentence: `The API server cannot call a Service of type ${finding.serviceType} (${finding.service}), so no certificate can help. Bring the Service back as the chart has it.`,
-        commands: serviceCommands(place),
-      };
+      return { commands: [`kubectl get service ${nameOf(finding.service)} -n ${place.namespace} -o yaml`] };
     case "pod-not-serving":
-      return {
-        sentence: `${finding.pods.join(", ")} count as ready but do not serve TLS on port ${finding.port} (${finding.detail}). No certificate can help: look at what they say.`,
-        commands: finding.pods.map((pod) => `kubectl logs ${pod} -n ${place.namespace} --tail 50`),
-      };
+      return { commands: finding.pods.map((pod) => `kubectl logs ${pod} -n ${place.namespace} --tail 50`) };
     case "operator-down":
       return {
-        sentence: `${finding.deployment} has ${finding.ready} of ${finding.replicas} pods ready. Nobody keeps the bundles and the Secrets of KAI in step until it is back; do not delete one of these Secrets now, nobody would make it again.`,
-        commands: operatorCommands(place),
+        commands: [`kubectl get deployment ${nameOf(finding.deployment)} -n ${place.namespace}`, logsOf(place)],
       };
     case "operator-absent":
       return {
-        sentence: `There is no kai-operator in ${finding.namespace}, so nobody keeps the bundles and the Secrets of KAI in step. If KAI was uninstalled, deleting what it left is the repair.`,
         commands: ["kubectl get configs.kai.scheduler kai-config", "kubectl delete configs.kai.scheduler kai-config"],
       };
     case "operator-blind":
-      return {
-        sentence: `${finding.deployment} is ready, but the bundle is not what it would write. Some releases do nothing without the CRD clusterpolicies.nvidia.com (v0.9, v0.10, v0.20.1).`,
-        commands: ["kubectl get crd clusterpolicies.nvidia.com", ...operatorCommands(place)],
-      };
+      return { commands: commandsForBlindness(finding.deployment, finding.hook, finding.likely) };
     case "hook-leftover":
-      return {
-        sentence: `${finding.leftover.kind} ${finding.leftover.namespace}/${finding.leftover.name} is left over (${finding.leftover.state}): a helm install or upgrade did not finish. A helm rollback clears it and does not disturb the bundles.`,
-        commands: [`helm history ${releaseOf(place)} -n ${finding.leftover.namespace}`],
-      };
+      // The Job says how far helm came; the ServiceAccount beside it says nothing more.
+      if (finding.leftover.kind === "ServiceAccount") return undefined;
+      return { commands: [`helm history ${releaseOf(place)} -n ${finding.leftover.namespace}`] };
     case "trust-undetermined":
-      return {
-        sentence: `Whether the API server trusts ${finding.pods.join(", ")} could not be decided (${finding.reason}), so nothing is written for it.`,
-        commands: [],
-      };
+      return { commands: [`fleetmend probe`] };
     case "not-seen":
-      return {
-        sentence: `${finding.what} could not be looked at (${finding.reason}). Without a handshake fleetmend writes nothing: what a Secret says is not what a pod serves.`,
-        commands: [`kubectl auth can-i create pods --subresource=portforward -n ${place.namespace}`],
-      };
+      return { commands: [questionAbout(finding.what, place)] };
     case "no-hooks":
     case "pod-serves-older":
     case "replicas-differ":
@@ -142,68 +102,33 @@ function adviceText(finding: Finding, place: Place): AdviceText | undefined {
   }
 }
 
-/** Owners whose bundles fleetmend never writes. */
-function notOurs({ installation }: Place, hook: HookReference | undefined): AdviceText | undefined {
-  const holder = hook === undefined ? [] : [`kubectl get ${resourceOf(hook)} ${hook.holder} -o yaml`];
-  switch (installation?.owner) {
-    case "cert-manager":
-      return {
-        sentence:
-          "cert-manager's cainjector writes this bundle and would take a patch back. See that it runs, and that the annotation names the right Certificate or Secret.",
-        commands: ["kubectl get pods -A -l app.kubernetes.io/name=cainjector", ...holder],
-      };
-    case "platform":
-      return {
-        sentence: "AKS manages this hook and would take a patch back. If it stays broken, open a support request.",
-        commands: holder,
-      };
-    case "unknown":
-    case undefined:
-      return {
-        sentence: "Who writes this bundle is not known, so fleetmend does not touch it.",
-        commands: holder,
-      };
-    case "kai-helm-hooks":
-    case "kai-operator":
-      return undefined;
-  }
+/** Whether we may see what was not seen, as kubectl asks it. `what` is an API path. */
+function questionAbout(what: string, { namespace }: Place): string {
+  const parts = what.split("/");
+  if (parts.includes("portforward")) return `kubectl auth can-i create pods --subresource=portforward -n ${namespace}`;
+  const at = parts.indexOf("namespaces");
+  const [resource = "", name] = at < 0 ? parts.slice(-1) : parts.slice(at + 2);
+  const place = at < 0 ? "" : ` -n ${parts[at + 1] ?? namespace}`;
+  return name === undefined
+    ? `kubectl auth can-i list ${resource}${place}`
+    : `kubectl auth can-i get ${resource}/${name}${place}`;
 }
 
-/** A new pair is made by whoever made the old one; each way has its price, which is said. */
-function newPair(place: Place, reason: string): AdviceText {
-  const { installation, backend, namespace } = place;
-  const secret = backend?.secretName ?? "<secret>";
-  const deployment = backend?.deployment?.name ?? "<deployment>";
-  switch (installation?.owner) {
-    case "kai-helm-hooks":
-      return {
-        sentence: `${reason} A helm upgrade to the version that is installed makes a new pair and new bundles. It costs: from its post hook until the kubelet has refreshed the mount (30 to 100 s) every pod create is refused, so pick the moment.`,
-        commands: [
-          `helm get values ${releaseOf(place)} -n ${namespace} -o yaml > values.yaml`,
-          `helm upgrade ${releaseOf(place)} <chart> --version <installed> -n ${namespace} -f values.yaml`,
-        ],
-      };
-    case "kai-operator":
-      return {
-        sentence: `${reason} Delete the Secret while kai-operator runs: it makes a new pair and writes it into the bundles at once. It costs: until new pods serve it, every call is refused, so restart them right after. Where kai-operator does not run, nobody makes the Secret again: then do not delete it.`,
-        commands: [
-          `kubectl get deployment kai-operator -n ${namespace}`,
-          `kubectl delete secret ${secret} -n ${namespace}`,
-          `kubectl rollout restart deployment/${deployment} -n ${namespace}`,
-        ],
-      };
-    case "cert-manager":
-      return {
-        sentence: `${reason} cert-manager makes the pair: renew its Certificate.`,
-        commands: [`kubectl get certificates -n ${namespace}`, `cmctl renew <certificate> -n ${namespace}`],
-      };
-    case "platform":
+type Likely = Extract<Finding, { kind: "operator-blind" }>["likely"];
+
+/** How to see why kai-operator does not do its work, the likeliest first. `deployment` is `namespace/name`. */
+export function commandsForBlindness(deployment: string, hook: HookReference, likely: Likely): readonly string[] {
+  const [namespace = "", name = ""] = deployment.split("/");
+  const logs = `kubectl logs deployment/${name} -n ${namespace} --tail 50`;
+  const definition = "kubectl get crd clusterpolicies.nvidia.com";
+  const right = `kubectl auth can-i update ${resourceOf(hook)}s/${hook.holder} --as system:serviceaccount:${namespace}:${name}`;
+  switch (likely) {
+    case "no-right-to-update":
+      return [right, logs];
+    case "missing-cluster-policy-crd":
+      return [definition, logs];
     case "unknown":
-    case undefined:
-      return {
-        sentence: `${reason} Who makes the pair is not known, so a person has to make a new one.`,
-        commands: [],
-      };
+      return [logs, definition, right];
   }
 }
 
@@ -226,26 +151,14 @@ function isOf(installation: Installation, backend: Backend): boolean {
   );
 }
 
-/** The release's name as helm left it on its objects. Operator-made objects do not carry it. */
-function releaseOf({ installation }: Place): string {
-  const holder = installation?.hooks[0]?.holder;
-  return holder?.annotations["meta.helm.sh/release-name"] ?? "kai-scheduler";
+function logsOf({ namespace }: Place): string {
+  return `kubectl logs deployment/kai-operator -n ${namespace} --tail 50`;
 }
 
-function serviceCommands({ namespace, backend }: Place): string[] {
-  return [`kubectl get service ${backend?.service ?? ""} -n ${namespace} -o yaml`.replace("  ", " ")];
-}
-
-function operatorCommands({ namespace }: Place): string[] {
-  return [
-    `kubectl get deployment kai-operator -n ${namespace}`,
-    `kubectl logs deployment/kai-operator -n ${namespace} --tail 50`,
-  ];
-}
+/** The name in `namespace/name`. */
+const nameOf = (qualified: string): string => qualified.split("/")[1] ?? qualified;
 
 function deleteHolders(hooks: readonly HookReference[]): string[] {
   const commands = hooks.map((hook) => `kubectl delete ${resourceOf(hook)} ${hook.holder}`);
   return [...new Set(commands)];
 }
-
-const resourceOf = (hook: HookReference): string => hook.holderKind.toLowerCase();

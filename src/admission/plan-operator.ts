@@ -3,9 +3,10 @@
 import { withCertificates, withoutCertificate } from "./bundle.ts";
 import { reconcileRequestAnnotation } from "./mend-patch.ts";
 import { operatorIn } from "./owner.ts";
+import { commandsForBlindness } from "./plan-advice.ts";
 import { bundleSteps, expectedNarrowing, leavesMissingFrom, narrowingSteps } from "./plan-bundles.ts";
 import type { CasePlan } from "./plan-case-plan.ts";
-import { type RepairCase, helpablePods, isSameEntry, isSettled, judgeBundle } from "./plan-case.ts";
+import { type RepairCase, helpablePods, isSameEntry, isSettled, judgeBundle, referenceOf } from "./plan-case.ts";
 import { certificatesIn, fingerprintOf, shortFingerprint } from "./plan-certificates.ts";
 import { planByBundles, stepsInOrder } from "./plan-helm-hooks.ts";
 import { planStalePods } from "./plan-stale.ts";
@@ -36,7 +37,7 @@ export function planThroughOperator(one: RepairCase, options: PlanOptions): Case
   const state = operatorState(one);
   if (state === "gone") return planByBundles(one, options);
   const direct = state === "deaf" ? bundleSteps(one) : [];
-  if (direct.length > 0) return { ...stepsInOrder(direct, expectedNarrowing(one, direct)), advice: deafAdvice(one) };
+  if (direct.length > 0) return stepsInOrder(direct, expectedNarrowing(one, direct));
   const nothing: CasePlan = { next: { do: "nothing" }, later: [], advice: [] };
   // Without tls.crt a working operator makes a new pair by itself: nothing to put behind it, nothing to hurry.
   if (one.secret.state === "unseen" || one.secret.certificates === undefined) return nothing;
@@ -54,7 +55,7 @@ export function planThroughOperator(one: RepairCase, options: PlanOptions): Case
 function narrowBundles(one: RepairCase, pair: OperatorPair, state: OperatorState): CasePlan | undefined {
   const narrowing = narrowingSteps(one);
   if (state !== "deaf" || narrowing.length === 0) return followSecret(one, pair, narrowing);
-  return { ...stepsInOrder(narrowing, []), advice: deafAdvice(one) };
+  return stepsInOrder(narrowing, []);
 }
 
 /** The Secret that the operator copies from, whether or not its pair can be used. */
@@ -103,13 +104,7 @@ function followSecret(one: RepairCase, { secret }: OperatorPair, direct: readonl
     const why = "kai-operator was asked to reconcile and has not followed yet";
     return { next: { do: "wait", seconds: Math.ceil(followSeconds - age), why }, later: direct, advice: [] };
   }
-  return { ...stepsInOrder(direct, []), advice: [blindAdvice(one)] };
-}
-
-/** Of an operator that is down there is a finding; of one that does not follow the repair itself has the proof. */
-function deafAdvice(one: RepairCase): readonly Advice[] {
-  const operator = operatorIn(one.snapshot, one.installation.namespace);
-  return operator !== undefined && operator.readyReplicas > 0 ? [blindAdvice(one)] : [];
+  return { ...stepsInOrder(direct, []), advice: blindAdvice(one) };
 }
 
 /** The Secret's certificates and the bundles that are not what they should be, in short fingerprints. */
@@ -178,19 +173,18 @@ function withoutAdded(
   return narrower.length < certificates.length ? narrower : undefined;
 }
 
-function blindAdvice(one: RepairCase): Advice {
-  const { namespace } = one.backend;
-  const holder = one.hooks[0]?.holder;
-  const resource = holder?.kind === "ValidatingWebhookConfiguration" ? "validating" : "mutating";
-  return {
-    about: "operator-blind",
-    object: `deployments/${one.snapshot.operator?.name ?? "kai-operator"}`,
-    sentence:
-      "kai-operator is ready, but it does not follow its own Secret, so the bundle is patched directly; there it stays. Find out why: without the CRD clusterpolicies.nvidia.com some releases do nothing at all (v0.9, v0.10, v0.20.1), and with webhook configurations under names of your own it may create but not update them.",
-    commands: [
-      "kubectl get crd clusterpolicies.nvidia.com",
-      `kubectl auth can-i update ${resource}webhookconfigurations/${holder?.name ?? ""} --as system:serviceaccount:${namespace}:kai-operator`,
-      `kubectl logs deployment/kai-operator -n ${namespace} --tail 50`,
-    ],
-  };
+/** Said where no finding says it: the operator was asked just now and did not follow. */
+function blindAdvice(one: RepairCase): readonly Advice[] {
+  const operator = operatorIn(one.snapshot, one.installation.namespace);
+  const [hook] = one.hooks;
+  if (operator === undefined || hook === undefined || one.isOperatorBlind) return [];
+  const deployment = `${operator.namespace}/${operator.name}`;
+  return [
+    {
+      about: "operator-blind",
+      object: `${operator.namespace}/deployments/${operator.name}`,
+      sentence: `${deployment} is ready, but it did not write its bundles when it was asked to reconcile, so they are patched directly; there they stay. Its log, a missing CRD or a missing right tells why.`,
+      commands: commandsForBlindness(deployment, referenceOf(hook), "unknown"),
+    },
+  ];
 }

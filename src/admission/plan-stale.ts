@@ -85,16 +85,17 @@ function explained(one: RepairCase, stale: readonly ServingPod[]): CasePlan {
 function staleAdvice(one: RepairCase, stale: readonly ServingPod[]): Advice {
   const { backend } = one;
   const names = stale.map((pod) => pod.name);
+  const still = `${names.join(", ")} still ${names.length === 1 ? "serves" : "serve"} the older certificate`;
   const others = one.pods.length - stale.length;
   const deployment = backend.deployment;
   const base = {
     about: "pod-serves-older" as const,
-    object: `deployments/${deployment?.name ?? backend.service}`,
+    object: `${backend.namespace}/deployments/${deployment?.name ?? backend.service}`,
   };
   if (deployment !== undefined && wasRestarted(one, deployment, stale)) {
     return {
       ...base,
-      sentence: `${names.join(", ")} still serve the older certificate after a restart. The bundles trust both, so admission works; but the pods do not load the Secret ${backend.secretName ?? ""}, so look at how they mount it (a subPath is never refreshed).`,
+      sentence: `${still} after a restart. The bundles trust both, so admission works; but the Secret ${backend.secretName ?? ""} is not loaded, so look at how they mount it (a subPath is never refreshed).`,
       commands: [
         `kubectl get deployment ${deployment.name} -n ${deployment.namespace} -o jsonpath='{.spec.template.spec.volumes}'`,
       ],
@@ -103,13 +104,13 @@ function staleAdvice(one: RepairCase, stale: readonly ServingPod[]): Advice {
   if (others > 0) {
     return {
       ...base,
-      sentence: `${names.join(", ")} still serve the older certificate; ${others} other pods serve the new one. The bundles trust both, so admission works. Deleting the old pods costs nothing while the others serve.`,
+      sentence: `${still}; the others (${others}) serve the new one. The bundles trust both, so admission works. Deleting the old pods costs nothing while the others serve.`,
       commands: names.map((name) => `kubectl delete pod ${name} -n ${backend.namespace}`),
     };
   }
   return {
     ...base,
-    sentence: `${names.join(", ")} still serve the older certificate. The bundles trust both, so admission works, and it goes on working. A restart would load the new one, but until the new pod is ready every call fails (${costOf(deployment)}); fleetmend does that only when told to.`,
+    sentence: `${still}. The bundles trust both, so admission works, and it goes on working. A restart would load the new one, but until the new pod is ready every call fails (${costOf(deployment)}); fleetmend does that only when told to.`,
     commands: [
       "fleetmend repair --allow-outage",
       `kubectl rollout restart deployment/${deployment?.name ?? backend.service} -n ${backend.namespace}`,

@@ -8,7 +8,7 @@ import { type RepairCase, repairCasesOf } from "./plan-case.ts";
 import { isAbout } from "./plan-findings.ts";
 import { planByBundles } from "./plan-helm-hooks.ts";
 import { planThroughOperator } from "./plan-operator.ts";
-import type { Next, Plan, PlanOptions, Step } from "./repair-plan.ts";
+import type { Advice, Next, Plan, PlanOptions, Step } from "./repair-plan.ts";
 import type { ClusterSnapshot } from "./snapshot.ts";
 
 /**
@@ -32,8 +32,23 @@ export function planRepair(snapshot: ClusterSnapshot, findings: readonly Finding
   return {
     next: nextOf(plans),
     steps,
-    advice: [...plans.flatMap(({ advice }) => advice), ...adviceFor(snapshot, installations, findings)],
+    advice: [
+      ...plans.flatMap(({ advice }) => advice),
+      ...adviceFor(snapshot, installations, findings).filter((advice) => !isBeingHealed(advice, steps)),
+    ],
   };
+}
+
+/** A `tls.crt` that holds nothing may be whole again with the served certificate in it: then there is nothing to delete. */
+function isBeingHealed({ about, object }: Advice, steps: readonly Step[]): boolean {
+  const [namespace = "", , name = ""] = object.split("/");
+  return (
+    about === "secret-unusable" &&
+    steps.some(
+      ({ action }) =>
+        action.kind === "set-secret-certificates" && action.secretPath.endsWith(`/${namespace}/secrets/${name}`),
+    )
+  );
 }
 
 function planCase(one: RepairCase, options: PlanOptions): CasePlan {
