@@ -18,7 +18,8 @@ export interface LeaseOptions {
 }
 
 export type LeaseAnswer =
-  | { readonly lease: "held" }
+  /** `object` is the Lease as it is now, for the next write to it. */
+  | { readonly lease: "held"; readonly object: HeldLease }
   /** Somebody else repairs. `seconds` until the Lease may be taken over. */
   | { readonly lease: "elsewhere"; readonly seconds: number; readonly why: string }
   /** Another process wrote the Lease while we looked, or the API server asks for patience. */
@@ -27,7 +28,10 @@ export type LeaseAnswer =
   | { readonly lease: "without"; readonly note: string };
 
 const leaseObject = v.looseObject({
-  metadata: v.looseObject({ resourceVersion: v.string() }),
+  metadata: v.looseObject({
+    resourceVersion: v.string(),
+    annotations: v.nullish(v.record(v.string(), v.string())),
+  }),
   spec: v.optional(
     v.looseObject({
       holderIdentity: v.nullish(v.string()),
@@ -40,6 +44,7 @@ const leaseObject = v.looseObject({
   ),
 });
 type LeaseObject = v.InferOutput<typeof leaseObject>;
+export type HeldLease = LeaseObject;
 
 /**
  * Takes the Lease, renews it where it is ours, takes it over where it has expired (leaseTransitions + 1). The
@@ -58,8 +63,7 @@ export async function acquireLease(cluster: ClusterApi, options: LeaseOptions): 
   }
   if (!read.ok) return cannotWrite(read.error, options);
   const parsed = v.safeParse(leaseObject, read.value);
-  if (!parsed.success)
-    return { lease: "without", note: `Repairing without ${leaseReference(options)}: what is there cannot be read.` };
+  if (!parsed.success) return unreadable(options);
   const lease = parsed.output;
   const taken = heldElsewhere(lease, options);
   if (taken !== undefined) return taken;
@@ -81,6 +85,17 @@ export async function releaseLease(cluster: ClusterApi, options: LeaseOptions): 
   const written = await cluster.replace(leasePath(options), { ...lease, spec });
   if (written.ok) return undefined;
   return `Could not give back ${leaseReference(options)} (${written.error.message}); it expires by itself.`;
+}
+
+/** Sets an annotation on the Lease that we hold. Failing is no reason to do anything: what it says is only remembered. */
+export async function annotateHeldLease(
+  cluster: ClusterApi,
+  held: HeldLease,
+  annotation: { readonly name: string; readonly value: string; readonly options: LeaseOptions },
+): Promise<void> {
+  const annotations = { ...held.metadata.annotations, [annotation.name]: annotation.value };
+  const metadata = { ...held.metadata, annotations };
+  await cluster.replace(leasePath(annotation.options), { ...held, metadata });
 }
 
 /** Renews the Lease where it is ours, so that others stay away while we wait. Failing is no reason to do anything. */
@@ -137,7 +152,13 @@ function heldSpec(previous: NonNullable<LeaseObject["spec"]>, options: LeaseOpti
 }
 
 function answerOf(written: Awaited<ReturnType<ClusterApi["create"]>>, options: LeaseOptions): LeaseAnswer {
-  return written.ok ? { lease: "held" } : cannotWrite(written.error, options);
+  if (!written.ok) return cannotWrite(written.error, options);
+  const parsed = v.safeParse(leaseObject, written.value);
+  return parsed.success ? { lease: "held", object: parsed.output } : unreadable(options);
+}
+
+function unreadable(options: LeaseOptions): LeaseAnswer {
+  return { lease: "without", note: `Repairing without ${leaseReference(options)}: what is there cannot be read.` };
 }
 
 function cannotWrite(failure: ApiFailure, options: LeaseOptions): LeaseAnswer {

@@ -2,8 +2,8 @@
 // sleeps; the caller loops, or sends itself a message, and bounds how long it does. Proving the repair is probe.ts.
 //
 // Why a process may die between any two requests. The requests of a call are, in order: reads; questions about rights, which
-// change nothing; the Lease, which expires by itself; one patch; and no more. So a dead process has either written one step
-// or none, and each step by itself leaves admission no worse than it found it:
+// change nothing; the Lease, which expires by itself; one patch; the Lease again, to remember it. So a dead process has
+// either written one step or none, and each step by itself leaves admission no worse than it found it:
 // - A bundle is patched on one holder. Invariant: the new bundle was judged for every ready pod before it was written, and
 //   while some pod is unknown it only grows. Holders are independent of each other: between the patch of the mutating one
 //   and that of the validating one, the second is as it was.
@@ -17,8 +17,18 @@
 import type { ApiFailure, ClusterApi } from "./cluster-api.ts";
 import { assess } from "./assess.ts";
 import { collect } from "./collect.ts";
-import { type LeaseOptions, acquireLease, defaultLeaseSeconds, releaseLease, renewOwnLease } from "./lease.ts";
+import {
+  type HeldLease,
+  type LeaseOptions,
+  acquireLease,
+  annotateHeldLease,
+  defaultLeaseSeconds,
+  releaseLease,
+  renewOwnLease,
+} from "./lease.ts";
+import { type Ledger, ledgerAnnotation, mostTakenBack, parseLedger, timesTakenBack, withStep } from "./mend-ledger.ts";
 import type { DoneBecause, MendOutcome, Observation } from "./mend-outcome.ts";
+import { lastWriterOf } from "./mend-last-writer.ts";
 import { accessDenied, accessNeededByPlan, manifestFor } from "./mend-rights.ts";
 import { secondsAfterFailure, secondsAfterStep, writeStep } from "./mend-write.ts";
 import { planRepair } from "./plan.ts";
@@ -73,8 +83,13 @@ async function doStep(cluster: ClusterApi, options: MendOptions, seen: Observati
     return { ...seen, outcome: "wait", seconds: lease.seconds, why: lease.why, notes: [] };
   }
   const notes = lease.lease === "without" ? [lease.note] : [];
+  const held = lease.lease === "held" ? lease.object : undefined;
+  const ledger = parseLedger(held?.metadata.annotations?.[ledgerAnnotation]);
+  const times = timesTakenBack(ledger, step, options.now());
+  if (times >= mostTakenBack) return stopFight(cluster, options, seen, { step, times });
   const written = await writeStep(cluster, step.action);
   if (written.ok) {
+    await remember(cluster, options, step, { held, ledger });
     const seconds = secondsAfterStep(step.action);
     return { ...seen, outcome: "wait", seconds, why: "to look at what the step has done", did: step, notes };
   }
@@ -85,6 +100,35 @@ async function doStep(cluster: ClusterApi, options: MendOptions, seen: Observati
   }
   const why = `the write did not succeed (${written.error.message}): looking again`;
   return { ...seen, outcome: "wait", seconds, why, tried: { step, failure: written.error }, notes };
+}
+
+/** Only what has been written can be taken back, so it is remembered afterwards: a process killed before forgets one. */
+async function remember(
+  cluster: ClusterApi,
+  options: MendOptions,
+  step: Step,
+  { held, ledger }: { readonly held: HeldLease | undefined; readonly ledger: Ledger },
+): Promise<void> {
+  const next = withStep(ledger, step, options.now());
+  if (held === undefined || next === undefined) return;
+  const value = JSON.stringify(next);
+  const leaseOptions = leaseFor(step.backend.namespace, options);
+  await annotateHeldLease(cluster, held, { name: ledgerAnnotation, value, options: leaseOptions });
+}
+
+/** Writing the value once more would only make the log longer. Who writes it is in managedFields, where they say. */
+async function stopFight(
+  cluster: ClusterApi,
+  options: MendOptions,
+  seen: Observation,
+  { step, times }: { readonly step: Step; readonly times: number },
+): Promise<MendOutcome> {
+  const { namespace } = step.backend;
+  const note = await releaseLease(cluster, leaseFor(namespace, options));
+  const { object, writer } = lastWriterOf(step, seen.snapshot);
+  const forget = `kubectl annotate lease fleetmend -n ${namespace} ${ledgerAnnotation}-`;
+  const why = `${object} was taken back ${times} times within the hour, last by ${writer}: stop that first, then ${forget}`;
+  return done(seen, { kind: "fight", object, with: writer, times }, why, note === undefined ? [] : [note]);
 }
 
 /** Nothing to do by what was seen. Where a read failed in a way that passes, what was not seen may say otherwise. */

@@ -24,7 +24,7 @@ function world() {
 describe("the Lease", () => {
   it("is made where there is none, in the namespace of the Service, with MicroTime of six digits", async () => {
     const { api, options, spec } = world();
-    expect(await acquireLease(api, options("ann"))).toEqual({ lease: "held" });
+    expect(await acquireLease(api, options("ann"))).toMatchObject({ lease: "held" });
     expect(spec()).toEqual({
       holderIdentity: "ann",
       leaseDurationSeconds: 30,
@@ -38,7 +38,7 @@ describe("the Lease", () => {
     const { api, options, later, spec } = world();
     await acquireLease(api, options("ann"));
     later(10);
-    expect(await acquireLease(api, options("ann"))).toEqual({ lease: "held" });
+    expect(await acquireLease(api, options("ann"))).toMatchObject({ lease: "held" });
     expect(spec()).toMatchObject({
       acquireTime: "2026-12-01T03:00:00.000000Z",
       renewTime: "2026-12-01T03:00:10.000000Z",
@@ -61,7 +61,7 @@ describe("the Lease", () => {
     const { api, options, later, spec } = world();
     await acquireLease(api, options("ann"));
     later(30);
-    expect(await acquireLease(api, options("bob"))).toEqual({ lease: "held" });
+    expect(await acquireLease(api, options("bob"))).toMatchObject({ lease: "held" });
     expect(spec()).toMatchObject({ holderIdentity: "bob", leaseTransitions: 1 });
   });
 
@@ -69,7 +69,7 @@ describe("the Lease", () => {
     const { memory, api, options } = world();
     const renewTime = "2026-12-01T03:00:31.000000Z";
     memory.put(path, { spec: { holderIdentity: "ann", leaseDurationSeconds: 30, renewTime } }, "ann");
-    expect(await acquireLease(api, options("bob"))).toEqual({ lease: "held" });
+    expect(await acquireLease(api, options("bob"))).toMatchObject({ lease: "held" });
   });
 
   it("is waited for where the other clock is only a little ahead", async () => {
@@ -84,7 +84,7 @@ describe("the Lease", () => {
     await acquireLease(api, options("ann"));
     expect(await releaseLease(api, options("ann"))).toBeUndefined();
     expect(spec()).toMatchObject({ holderIdentity: "", leaseDurationSeconds: 1 });
-    expect(await acquireLease(api, options("bob"))).toEqual({ lease: "held" });
+    expect(await acquireLease(api, options("bob"))).toMatchObject({ lease: "held" });
   });
 
   it("is neither given back nor renewed by one who does not hold it", async () => {

@@ -163,7 +163,11 @@ describe("families A to C", () => {
     expect(run.outcome.plan.advice).toMatchObject([
       {
         about: "secret-key-mismatch",
-        commands: [expect.stringContaining("helm get values"), expect.stringContaining("helm upgrade")],
+        commands: [
+          expect.stringContaining("helm get values") as string,
+          expect.stringContaining("helm upgrade") as string,
+          "fleetmend repair",
+        ],
       },
     ]);
   });
@@ -442,7 +446,7 @@ describe("families D", () => {
         commands: [
           "kubectl get deployment kai-operator -n kai-scheduler",
           "kubectl delete secret kai-admission-webhook-tls-secret -n kai-scheduler",
-          "kubectl rollout restart deployment/admission -n kai-scheduler",
+          "fleetmend repair",
         ],
       },
     ]);
@@ -561,6 +565,61 @@ describe("what a repair asks and says first", () => {
     });
     expect(wrote(run)).toHaveLength(2);
     expect(notes[0]).toContain("Repairing without the Lease kai-scheduler/fleetmend");
+  });
+});
+
+describe("a value that is taken back", () => {
+  /** Somebody writes a placeholder back as soon as fleetmend has written one. */
+  function takingBack(world: KaiWorld, times: number): void {
+    const { afterWrite } = world.memory;
+    let left = times;
+    world.memory.afterWrite = (path) => {
+      afterWrite(path);
+      if (!path.includes("/mutatingwebhook") || left === 0) return;
+      left -= 1;
+      world.writeBundle(path, 0, Buffer.from("placeholder"), "argocd-controller");
+    };
+  }
+
+  it("once is written again", async () => {
+    const world = await kaiWorld({ version: "v0.5.5" });
+    setBundles(world, undefined, /mutating/);
+    takingBack(world, 1);
+    const run = await repair(world);
+    expect(wrote(run)).toHaveLength(2);
+    expect(run.outcome.because).toEqual({ kind: "nothing-left" });
+    expect(isTrusted(world)).toBe(true);
+  });
+
+  it("twice is a fight: fleetmend stops, says with whom, and gives the Lease back", async () => {
+    const world = await kaiWorld({ version: "v0.5.5" });
+    setBundles(world, undefined, /mutating/);
+    takingBack(world, 9);
+    const run = await repair(world);
+    expect(wrote(run)).toHaveLength(2);
+    expect(run.outcome.because).toEqual({
+      kind: "fight",
+      object: "mutatingwebhookconfigurations/kai-binder",
+      with: "argocd-controller",
+      times: 2,
+    });
+    expect(run.outcome.why).toContain("kubectl annotate lease fleetmend -n kai-scheduler fleetmend/last-writes-");
+    const lease = world.memory.objects.get("/apis/coordination.k8s.io/v1/namespaces/kai-scheduler/leases/fleetmend");
+    expect(lease?.spec).toMatchObject({ holderIdentity: "" });
+  });
+
+  it("is remembered across processes, and forgotten after an hour", async () => {
+    const world = await kaiWorld({ version: "v0.5.5" });
+    for (const { pause, because } of [
+      { pause: 0, because: "nothing-left" },
+      { pause: 600, because: "nothing-left" },
+      { pause: 600, because: "fight" },
+      { pause: 3600, because: "nothing-left" },
+    ]) {
+      world.pass(pause);
+      setBundles(world, undefined, /mutating/);
+      expect((await repair(world)).outcome.because.kind, `after ${pause} s`).toBe(because);
+    }
   });
 });
 
