@@ -1,4 +1,9 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { withCluster } from "../../src/compose.ts";
+import { run } from "./memory-io.ts";
 import { onLab } from "./on-lab.ts";
 
 describe("probe", () => {
@@ -52,6 +57,22 @@ describe("a cluster that cannot be looked at", () => {
     await using cluster = await onLab();
     const { code, stderr, stdout } = await cluster.fleetmend(["probe", "--context", "production"]);
     expect(stderr).toContain("production");
+    expect(stdout).toBe("");
+    expect(code).toBe(2);
+  });
+
+  it.each([
+    { name: "does not exist", content: undefined, says: "no-such-file" },
+    { name: "is none", content: "hello: [", says: "kubeconfig" },
+  ])("answers 2, says why and what to type where the kubeconfig $name", async ({ content, says }) => {
+    const folder = mkdtempSync(path.join(tmpdir(), "fleetmend-"));
+    const file = path.join(folder, content === undefined ? "no-such-file" : "kubeconfig");
+    if (content !== undefined) writeFileSync(file, content);
+    const { code, stderr, stdout } = await run(["scan", "--kubeconfig", file], { withCluster });
+    rmSync(folder, { recursive: true });
+    expect(stderr).toMatch(/^fleetmend: /);
+    expect(stderr).toContain(says);
+    expect(stderr.trimEnd().split("\n").length).toBeGreaterThan(1);
     expect(stdout).toBe("");
     expect(code).toBe(2);
   });
