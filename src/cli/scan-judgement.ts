@@ -49,11 +49,18 @@ export function bitesOf(finding: Finding, hooks: readonly HookReference[], probe
   return "unknown";
 }
 
+/** A latent drift is a refused handshake that the probe did not feel: that is said of the refused handshake itself. */
+export function withoutEchoes(findings: readonly Finding[]): readonly Finding[] {
+  const refused = findings.filter(({ kind, severity }) => severity === "broken" && kind !== "drift-latent");
+  const isSaid = (hook: HookReference): boolean => refused.flatMap(hooksOf).some((one) => isSameHook(one, hook));
+  return findings.filter((finding) => finding.kind !== "drift-latent" || !isSaid(finding.hook));
+}
+
 /** The verdict in one sentence. */
 export function headlineOf(scan: Scan): Headline {
   const { snapshot, findings } = scan;
   const of = (severity: Severity): readonly Finding[] => findings.filter((finding) => finding.severity === severity);
-  if (of("broken").length > 0) return brokenHeadline(scan, of("broken"));
+  if (of("broken").length > 0) return brokenHeadline(scan, withoutEchoes(of("broken")));
   const subject = subjectOf(snapshot.hooks);
   const warnings = groupFindings(of("warning")).length;
   if (warnings > 0) {
@@ -76,12 +83,12 @@ function brokenHeadline({ snapshot, probe }: Scan, broken: readonly Finding[]): 
   const references = felt.flatMap(hooksOf);
   const hooks = snapshot.hooks.filter((hook) => references.some((one) => isSameHook(one, referenceTo(hook))));
   const names = listed(distinct((hooks.length > 0 ? hooks : snapshot.hooks).map((hook) => hook.name)));
-  const words = felt.every(isInPart) ? wordsInPart : brokenWords;
-  return { text: `${subjectOf(hooks)} ${words[worst](names)}`, style: "bad" };
+  const words = felt.every(isInPart) ? wordsInPart : brokenWords[worst];
+  return { text: `${subjectOf(hooks)} ${words(names)}`, style: "bad" };
 }
 
 /** Whether some pods behind the hook are accepted: then it is chance which calls are refused. */
-function isInPart(finding: Finding): boolean {
+export function isInPart(finding: Finding): boolean {
   return "readyPods" in finding && "served" in finding && finding.served.pods.length < finding.readyPods;
 }
 
@@ -91,12 +98,8 @@ const brokenWords: Record<Bites, (names: string) => string> = {
   unknown: (names) => `is broken, at the latest when the API server connects anew to ${names}.`,
 };
 
-const wordsInPart: Record<Bites, (names: string) => string> = {
-  now: (names) => `is broken in part: the API server refuses some of the pods behind ${names}.`,
-  "next-connection": (names) =>
-    `is about to break in part: some of the pods behind ${names} are reached over old connections only.`,
-  unknown: (names) => `is broken in part, at the latest when the API server connects anew to ${names}.`,
-};
+const wordsInPart = (names: string): string =>
+  `is broken in part: some of the pods behind ${names} are refused, and it is chance which one a call meets.`;
 
 /** `Pod admission`, where pods are among what the hooks are asked about; else what they are asked about. */
 function subjectOf(hooks: readonly Hook[]): string {

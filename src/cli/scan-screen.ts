@@ -1,20 +1,11 @@
 // The screen of `scan`, for somebody who was woken by it: the verdict, what is wrong and why, what to type. Pure.
 import { explainFinding } from "../admission/explain.ts";
-import type { Finding, FixableBy, HookReference, Severity } from "../admission/finding.ts";
+import type { FixableBy, Severity } from "../admission/finding.ts";
 import type { Installation } from "../admission/installation.ts";
 import type { HookProbe, ProbeReport } from "../admission/probe-report.ts";
 import type { ClusterSnapshot } from "../admission/snapshot.ts";
-import {
-  type FindingGroup,
-  count,
-  describeHooks,
-  distinct,
-  groupFindings,
-  hooksOf,
-  isSameHook,
-  listed,
-} from "./hook-words.ts";
-import { type Bites, type Scan, bitesOf, headlineOf } from "./scan-judgement.ts";
+import { type FindingGroup, count, describeHooks, distinct, groupFindings, listed } from "./hook-words.ts";
+import { type Bites, type Scan, bitesOf, headlineOf, isInPart, withoutEchoes } from "./scan-judgement.ts";
 import { type Paragraph, type Piece, type Style, blank, command, paragraph, styled } from "./typeset.ts";
 
 export interface ScanWords {
@@ -36,13 +27,6 @@ export function reportScan(scan: Scan, words: ScanWords): readonly Paragraph[] {
     ...(needsAttention(scan) ? [blank] : []),
     paragraph(0, [styled("faint", footerOf(scan, words.context))]),
   ];
-}
-
-/** A latent drift is a refused handshake that the probe did not feel: that is said of the refused handshake itself. */
-function withoutEchoes(findings: readonly Finding[]): readonly Finding[] {
-  const refused = findings.filter(({ kind, severity }) => severity === "broken" && kind !== "drift-latent");
-  const isSaid = (hook: HookReference): boolean => refused.flatMap(hooksOf).some((one) => isSameHook(one, hook));
-  return findings.filter((finding) => finding.kind !== "drift-latent" || !isSaid(finding.hook));
 }
 
 /** Colour is never the only carrier: each severity has a mark and a word besides. */
@@ -70,7 +54,11 @@ function reportGroup(group: FindingGroup, scan: Scan): readonly Paragraph[] {
     " ",
     styled("strong", titleOf(group)),
   ];
-  if (first.severity === "broken" && hooks.length > 0) title.push(`, ${bitesWords[bitesOf(first, hooks, scan.probe)]}`);
+  if (first.severity === "broken" && hooks.length > 0) {
+    title.push(
+      isInPart(first) ? ", bites where a call meets that pod" : `, ${bitesWords[bitesOf(first, hooks, scan.probe)]}`,
+    );
+  }
   return [
     blank,
     paragraph(0, title, 2),

@@ -39,6 +39,16 @@ describe("scan", () => {
     expect(code).toBe(1);
   });
 
+  it("says of one pod among several that it is chance whether it is felt", async () => {
+    await using cluster = await onLab({ replicas: 2 });
+    await cluster.lab.inject("stale-pod");
+    const { code, text } = await cluster.fleetmend(["scan"]);
+    expect(text).toMatch(/^Pod admission is broken in part: some of the pods behind binder\.run\.ai are refused/);
+    expect(text).toContain("bites where a call meets that pod");
+    expect(text).toContain("fleetmend repair");
+    expect(code).toBe(1);
+  });
+
   it("asks for no pod with --no-probe, and says that it does not know when a fault is felt", async () => {
     await using cluster = await onLab();
     await cluster.lab.inject("latent-drift");
