@@ -8,6 +8,7 @@ import {
   podsInWords,
 } from "./finding-words.ts";
 import type { FindingExplanation, FindingOf } from "./finding-words.ts";
+import type { FailureClass } from "./probe-report.ts";
 
 const missingDefinition =
   "Look for the GPU Operator's definition (kubectl get crd clusterpolicies.nvidia.com): KAI v0.9, v0.10 and v0.20.1 do nothing without it, and stay Ready.";
@@ -124,8 +125,36 @@ const whatToGive = {
   verdict: "Ask the API server itself: fleetmend probe, or a create with --dry-run=server.",
 } as const;
 
+const getPodReady = "Get a pod ready behind the Service. No change of a certificate or a bundle helps.";
+const mendService =
+  "See the Service that the hook names: kubectl get service. No change of a certificate or a bundle helps.";
+const mendWay =
+  "Look at the way from the control plane to the pods, and not at certificates: network policies, firewall, and on AKS the pods konnectivity-agent in kube-system, from which the calls come.";
+
+/** By the class of the API server's own text: docs/probe-classes.md. */
+const whereToLook: Record<FailureClass, string> = {
+  trust:
+    "Let fleetmend see what every pod serves (infra/kubernetes/prove.yaml), and look again: then it says which side is wrong.",
+  config: "The bundle is not PEM with a certificate in it: type fleetmend repair.",
+  handshake: "Look at the webhook's TLS server (its log, its key and its settings), and not at the bundle.",
+  "connection-refused": getPodReady,
+  "no-endpoints": getPodReady,
+  "service-not-found": mendService,
+  "service-port-not-found": mendService,
+  "service-unroutable": mendService,
+  timeout: mendWay,
+  "connection-closed":
+    "Look for a sidecar or a mesh on the webhook's port, and in its log for a crash. TLS is not the trouble.",
+  "no-route": mendWay,
+  tunnel: mendWay,
+  "not-tls": "Something that does not speak TLS listens on the port: see the Service's ports.",
+  "bad-response": "TLS is fine: see the webhook's path and version, and its log.",
+  dns: "See the host of the hook's clientConfig.url.",
+  unknown: "See what the text says; TLS is not known to be the trouble.",
+};
+
 export function explainLook(
-  finding: FindingOf<"trust-undetermined" | "not-seen" | "probe-disagrees" | "drift-latent">,
+  finding: FindingOf<"trust-undetermined" | "not-seen" | "probe-disagrees" | "call-failed" | "drift-latent">,
 ): FindingExplanation {
   switch (finding.kind) {
     case "trust-undetermined": {
@@ -150,6 +179,11 @@ export function explainLook(
         todo: "Look again. If it stays, the API server reaches other pods than those seen here, or fleetmend is wrong: please report it.",
       };
     }
+    case "call-failed":
+      return {
+        sentence: `The API server could not call ${hookInWords(finding.hook)}: ${finding.goText}.`,
+        todo: whereToLook[finding.failureClass],
+      };
     case "drift-latent":
       return {
         sentence: `${hookInWords(finding.hook)} still works over connections made before, and refuses at the next one: ${finding.goText}.`,

@@ -58,6 +58,7 @@ function explainKind(finding: Finding): FindingExplanation {
     case "trust-undetermined":
     case "not-seen":
     case "probe-disagrees":
+    case "call-failed":
     case "drift-latent":
       return explainLook(finding);
   }

@@ -2,6 +2,7 @@
 // explain.ts. Kinds are public: never renamed, never reused (docs/findings.md lists them).
 import type { CertificateSummary, Rejection } from "../trust/verdict.ts";
 import type { ApiFailure, HandshakeFailure } from "./cluster-api.ts";
+import type { FailureClass } from "./probe-report.ts";
 import type { LastWriter, Leftover } from "./snapshot.ts";
 
 /**
@@ -188,6 +189,12 @@ export type Evidence =
       readonly hook: HookReference;
       readonly probeText: string;
       readonly predicted: readonly string[];
+    }
+  | {
+      readonly kind: "call-failed"; // the API server could not call the hook, and no verdict of ours says why
+      readonly hook: HookReference;
+      readonly failureClass: FailureClass;
+      readonly goText: string;
     }
   | { readonly kind: "drift-latent"; readonly hook: HookReference; readonly goText: string }; // green probe over kept-alive connections
 

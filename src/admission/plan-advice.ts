@@ -97,6 +97,7 @@ function remedyFor(finding: Finding, place: Place): Remedy | undefined {
     case "fails-open":
     case "expires-soon":
     case "probe-disagrees":
+    case "call-failed":
     case "drift-latent":
       return undefined;
   }

@@ -1,5 +1,5 @@
-// What a probe found that looking did not: a drift that kept connections hide, and an API server that says something else
-// than the verdict predicts. Everything else that a probe says is in its report.
+// What a probe found that looking did not: a drift that kept connections hide, an API server that says something else than
+// the verdict predicts, and a call that fails for reasons that no verdict knows. Everything else that a probe says is in its report.
 import type { Rejection } from "../trust/verdict.ts";
 import { maskTimes } from "./classify.ts";
 import type { Evidence, Finding, HookReference } from "./finding.ts";
@@ -28,15 +28,18 @@ function evidenceOf(probed: HookProbe, trustOf: () => ServedTrust): Finding | un
     return finding({ kind: "drift-latent", hook, goText: probed.goText }, hook, fixableBy);
   }
   if (probed.result !== "failed") return undefined;
+  const { failureClass, goText } = probed;
+  const failed = { kind: "call-failed", hook, failureClass, goText } as const;
   // Only texts of trust are comparable: the network's are not the verdict's business.
-  if (probed.failureClass !== "trust" && probed.failureClass !== "config") return undefined;
+  if (failureClass !== "trust" && failureClass !== "config") return finding(failed, hook, "person");
   const { predicted, complete } = trustOf();
-  const said = maskTimes(probed.goText);
-  if (!complete || predicted.some((text) => maskTimes(text) === said)) return undefined;
-  return finding({ kind: "probe-disagrees", hook, probeText: probed.goText, predicted }, hook, "person");
+  const said = maskTimes(goText);
+  if (predicted.some((text) => maskTimes(text) === said)) return undefined;
+  if (!complete) return finding(failed, hook, "person");
+  return finding({ kind: "probe-disagrees", hook, probeText: goText, predicted }, hook, "person");
 }
 
-/** Both are of a hook that refuses, now or at its next handshake. */
+/** All are of a hook that refuses, now or at its next handshake. */
 function finding(evidence: Evidence, hook: HookReference, fixableBy: Finding["fixableBy"]): Finding {
   const object = `${hook.holderKind.toLowerCase()}s/${hook.holder}`;
   return { ...evidence, severity: "broken", object, fixableBy };

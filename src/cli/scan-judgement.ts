@@ -49,11 +49,19 @@ export function bitesOf(finding: Finding, hooks: readonly HookReference[], probe
   return "unknown";
 }
 
-/** A latent drift is a refused handshake that the probe did not feel: that is said of the refused handshake itself. */
+/**
+ * The findings without what the probe only repeats: where a hook is broken by what was seen of it, a call that failed, or
+ * that an old connection saved, is the same fault once more.
+ */
 export function withoutEchoes(findings: readonly Finding[]): readonly Finding[] {
-  const refused = findings.filter(({ kind, severity }) => severity === "broken" && kind !== "drift-latent");
-  const isSaid = (hook: HookReference): boolean => refused.flatMap(hooksOf).some((one) => isSameHook(one, hook));
-  return findings.filter((finding) => finding.kind !== "drift-latent" || !isSaid(finding.hook));
+  const seen = findings.filter((finding) => finding.severity === "broken" && !isEcho(finding)).flatMap(hooksOf);
+  return findings.filter((finding) => !isEcho(finding) || !seen.some((one) => isSameHook(one, finding.hook)));
+}
+
+type Echo = Extract<Finding, { readonly kind: "drift-latent" | "call-failed" }>;
+
+function isEcho(finding: Finding): finding is Echo {
+  return finding.kind === "drift-latent" || finding.kind === "call-failed";
 }
 
 /** The verdict in one sentence. */

@@ -144,6 +144,7 @@ const examples: { readonly [K in FindingKind]: Extract<Evidence, { kind: K }> } 
   "trust-undetermined": { kind: "trust-undetermined", hook, pods: ["binder-1"], reason: "port-forward is not allowed" },
   "not-seen": { kind: "not-seen", what: "/version", reason: "no answer in 15 s" },
   "probe-disagrees": { kind: "probe-disagrees", hook, probeText: "EOF", predicted: [] },
+  "call-failed": { kind: "call-failed", hook, failureClass: "timeout", goText: "context deadline exceeded" },
   "drift-latent": { kind: "drift-latent", hook, goText: "x509: certificate signed by unknown authority" },
 };
 

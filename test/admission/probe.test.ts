@@ -399,14 +399,24 @@ describe("probe, with the verdict", () => {
 
   it("does not compare where a pod is unknown: it may be the one that answered", async () => {
     const snapshot = cluster(pem(current), binder([podServing("a", current), podServing("b", undefined)]));
-    expect(probeFindings(await probed(snapshot, mutateFails(driftText)), snapshot)).toEqual([]);
+    expect(probeFindings(await probed(snapshot, mutateFails(driftText)), snapshot)).toMatchObject([
+      { kind: "call-failed", failureClass: "trust", goText: driftText },
+    ]);
   });
 
   it("does not compare texts that are not of trust", async () => {
     const snapshot = cluster(pem(current), binder([podServing("a", current)]));
     const report = await probed(snapshot, mutateFails("dial tcp 10.96.0.9:443: connect: connection refused"));
     expect(report.hooks[0]).toMatchObject({ result: "failed", failureClass: "connection-refused" });
-    expect(probeFindings(report, snapshot)).toEqual([]);
+    expect(probeFindings(report, snapshot)).toMatchObject([
+      {
+        kind: "call-failed",
+        severity: "broken",
+        fixableBy: "person",
+        failureClass: "connection-refused",
+        goText: "dial tcp 10.96.0.9:443: connect: connection refused",
+      },
+    ]);
   });
 
   it("agrees on a bundle that cannot be read, though no pod could be looked at", async () => {

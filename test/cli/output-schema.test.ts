@@ -38,6 +38,7 @@ const kinds: Record<FindingKind, true> = {
   "trust-undetermined": true,
   "not-seen": true,
   "probe-disagrees": true,
+  "call-failed": true,
   "drift-latent": true,
 };
 

@@ -1,6 +1,25 @@
 import { describe, expect, it } from "vitest";
+import type { ApiFailure, ClusterApi } from "../../src/admission/cluster-api.ts";
+import { withCluster } from "../../src/compose.ts";
+import { failure } from "../../src/result.ts";
 import { checkedDocument } from "./output-schema.ts";
 import { onLab } from "./on-lab.ts";
+
+/** A private cluster's API server whose way to the pods is shut; port-forward goes another way, and works. */
+const withPodCreatesThatTimeOut: typeof withCluster = async (choice, use) =>
+  withCluster(choice, async ({ cluster, context }) => {
+    const create: ClusterApi["create"] = async (path, body, options) =>
+      path.endsWith("/pods") ? failure(timedOut) : cluster.create(path, body, options);
+    return use({ cluster: { ...cluster, create }, context });
+  });
+
+const timedOut: ApiFailure = {
+  kind: "server-error",
+  status: 500,
+  reason: "InternalError",
+  message:
+    'Internal error occurred: failed calling webhook "binder.run.ai": failed to call webhook: Post "https://binder.kai-scheduler.svc:443/mutate--v1-pod?timeout=10s": context deadline exceeded',
+};
 
 describe("scan", () => {
   it("needs three lines for a healthy cluster", async () => {
@@ -46,6 +65,16 @@ describe("scan", () => {
     expect(text).toMatch(/^Pod admission is broken in part: some of the pods behind binder\.run\.ai are refused/);
     expect(text).toContain("bites where a call meets that pod");
     expect(text).toContain("fleetmend repair");
+    expect(code).toBe(1);
+  });
+
+  it("does not call admission healthy because certificates are, where the control plane cannot reach the pods", async () => {
+    await using cluster = await onLab();
+    const { code, text } = await cluster.fleetmend(["scan"], { withCluster: withPodCreatesThatTimeOut });
+    expect(text).toMatch(/^Pod admission is broken: the API server cannot ask binder\.run\.ai\./);
+    expect(text).toContain("context deadline exceeded");
+    expect(text).toContain("→ Look at the way from the control plane to the pods, and not at certificates");
+    expect(text).not.toContain("fleetmend repair");
     expect(code).toBe(1);
   });
 
