@@ -155,8 +155,11 @@ function notReadThisTime({ snapshot }: Observation): string | undefined {
   return undefined;
 }
 
+/** A 409 to a read is nobody's answer in life, and says nothing that would hold the next time. */
+const passing: readonly Unseen["why"]["kind"][] = ["throttled", "server-error", "timeout", "unreachable", "conflict"];
+
 function passes(kind: Unseen["why"]["kind"]): boolean {
-  return kind === "throttled" || kind === "server-error" || kind === "timeout" || kind === "unreachable";
+  return passing.includes(kind);
 }
 
 function done(seen: Observation, because: DoneBecause, why: string, notes: readonly string[] = []): MendOutcome {

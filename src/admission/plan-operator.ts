@@ -144,7 +144,7 @@ function waitForPods(one: RepairCase, pair: OperatorPair, options: PlanOptions):
 }
 
 function expectedSecretNarrowing(one: RepairCase, { secret, certificates }: OperatorPair): readonly Step[] {
-  const narrower = withoutAdded(secret, certificates, () => true);
+  const narrower = withoutAdded(secret, certificates);
   if (narrower === undefined) return [];
   return [secretStep(one, { secret, certificates: narrower, phase: "narrow", added: [], before: certificates })];
 }
@@ -152,23 +152,16 @@ function expectedSecretNarrowing(one: RepairCase, { secret, certificates }: Oper
 /** Drops the blocks that fleetmend added, once every pod serves the Secret's own leaf. */
 function narrowSecret(one: RepairCase, { secret, certificates }: OperatorPair): CasePlan | undefined {
   if (!isSettled(one)) return undefined;
-  const served = one.pods.map((pod) => fingerprintOf(pod.leaf));
-  const narrower = withoutAdded(secret, certificates, (fingerprint) => !served.includes(fingerprint));
+  const narrower = withoutAdded(secret, certificates);
   if (narrower === undefined) return undefined;
   if (!one.pods.every((pod) => one.judge(narrower, pod.chain) === "trusted")) return undefined;
   return stepsInOrder([secretStep(one, { secret, certificates: narrower, phase: "narrow", added: [] })], []);
 }
 
-/** `tls.crt` without the blocks that are ours and may go; undefined where there is none. Never the first block: the leaf. */
-function withoutAdded(
-  secret: ServingSecret,
-  certificates: Uint8Array,
-  mayGo: (fingerprint: string) => boolean,
-): Uint8Array | undefined {
+/** `tls.crt` without the blocks that are ours; undefined where there is none. Never the first block: the leaf. */
+function withoutAdded(secret: ServingSecret, certificates: Uint8Array): Uint8Array | undefined {
   const added = addedFingerprints(secret);
-  const [leaf, ...others] = certificatesIn(certificates);
-  if (leaf === undefined) return undefined;
-  const own = others.filter((der) => added.includes(fingerprintOf(der)) && mayGo(fingerprintOf(der)));
+  const own = certificatesIn(certificates).filter((der, index) => index > 0 && added.includes(fingerprintOf(der)));
   const narrower = own.reduce((rest, der) => withoutCertificate(rest, der) ?? rest, certificates);
   return narrower.length < certificates.length ? narrower : undefined;
 }

@@ -429,7 +429,21 @@ function webhooksOf(object: Record<string, unknown>): Webhook[] {
   return (object.webhooks ?? []) as Webhook[];
 }
 
-function loadRecorded(version: KaiVersion): { readonly path: string; readonly object: KubernetesObject }[] {
+interface Recorded {
+  readonly path: string;
+  readonly object: KubernetesObject;
+}
+
+const recordings = new Map<KaiVersion, readonly Recorded[]>();
+
+/** Parsed once: reading the YAML takes longer than most repairs. */
+function loadRecorded(version: KaiVersion): readonly Recorded[] {
+  const known = recordings.get(version) ?? parseRecorded(version);
+  recordings.set(version, known);
+  return structuredClone(known);
+}
+
+function parseRecorded(version: KaiVersion): readonly Recorded[] {
   const folder = path.join(import.meta.dirname, "..", "recorded", "kai", version);
   return Object.entries(collections).flatMap(([file, collection]) => {
     const text = readIfThere(path.join(folder, `${file}.yaml`));

@@ -26,8 +26,11 @@ export class MemoryApi {
   /** Whether a SelfSubjectAccessReview says yes. */
   allows: (attributes: Record<string, unknown>) => boolean = () => true;
   intercept: Intercept = () => undefined;
-  /** Around each request: may throw, before or after it is acted on, as a process that is killed does. */
-  around: <T>(act: () => T) => T = (act) => act();
+  /** Around each request: may throw or answer otherwise, before or after it is acted on. */
+  around: (act: () => void, verb: string) => ApiFailure | undefined = (act) => {
+    act();
+    return undefined;
+  };
   /** Called after each write of the client that changed something: the world's own moves. */
   afterWrite: (path: string) => void = () => undefined;
   serve: (target: PodPort) => Result<ServedChain, HandshakeFailure> = () =>
@@ -50,12 +53,12 @@ export class MemoryApi {
   api(): ClusterApi {
     const call = <T>(verb: string, path: string, body: unknown, answer: () => Result<T, ApiFailure>) => {
       this.requests.push({ verb, path, ...(body !== undefined && { body }) });
-      return Promise.resolve(
-        this.around((): Result<T, ApiFailure> => {
-          const intercepted = this.intercept({ verb, path });
-          return intercepted === undefined ? answer() : failure(intercepted);
-        }),
-      );
+      let answered: Result<T, ApiFailure> | undefined;
+      const instead = this.around(() => {
+        const intercepted = this.intercept({ verb, path });
+        answered = intercepted === undefined ? answer() : failure(intercepted);
+      }, verb);
+      return Promise.resolve(instead === undefined && answered !== undefined ? answered : failure(instead ?? lost));
     };
     return {
       server: "https://memory.test",
@@ -67,12 +70,12 @@ export class MemoryApi {
       patch: (path, operations) => call("patch", path, operations, () => this.#patch(path, operations)),
       handshake: (target) => {
         this.requests.push({ verb: "handshake", path: `${target.namespace}/${target.pod}` });
-        return Promise.resolve(
-          this.around((): Result<ServedChain, HandshakeFailure> => {
-            const intercepted = this.intercept({ verb: "handshake", path: `${target.namespace}/${target.pod}` });
-            return intercepted === undefined ? this.serve(target) : failure({ kind: "unreachable", message: "reset" });
-          }),
-        );
+        let answered: Result<ServedChain, HandshakeFailure> | undefined;
+        const instead = this.around(() => {
+          answered = this.serve(target);
+        }, "handshake");
+        const reset: HandshakeFailure = { kind: "unreachable", message: "the tunnel broke" };
+        return Promise.resolve(instead === undefined && answered !== undefined ? answered : failure(reset));
       },
     };
   }
@@ -165,6 +168,8 @@ export class MemoryApi {
 function specOf(object: KubernetesObject): string {
   return JSON.stringify({ ...object, metadata: undefined, status: undefined });
 }
+
+const lost: ApiFailure = { kind: "unreachable", message: "the connection was reset" };
 
 function notFound(path: string): { readonly ok: false; readonly error: ApiFailure } {
   return failure({ kind: "not-found", status: 404, reason: "NotFound", message: `${path} not found` });

@@ -2,6 +2,7 @@
 // process that is killed at any request of any call.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { ApiFailure } from "../../src/admission/cluster-api.ts";
 import type { StepAction } from "../../src/admission/repair-plan.ts";
 import { generation, kaiWorld, pairOf, startOfWorld, type KaiWorld, type Pair } from "./kai-world.ts";
 import { repair, type RunOptions } from "./repair-run.ts";
@@ -52,6 +53,17 @@ type Scene = typeof scene extends fc.Arbitrary<infer S> ? S : never;
 const kills = fc.array(
   fc.option(fc.record({ atRequest: fc.integer({ min: 1, max: 24 }), when: fc.constantFrom("before", "after") })),
   { maxLength: 6 },
+);
+
+const failures = fc.array(
+  fc.option(
+    fc.record({
+      atRequest: fc.integer({ min: 1, max: 26 }),
+      kind: fc.constantFrom<ApiFailure["kind"][]>("conflict", "throttled", "server-error", "timeout", "unreachable"),
+      delivered: fc.boolean(),
+    }),
+  ),
+  { maxLength: 8 },
 );
 
 async function worldOf(one: Scene): Promise<KaiWorld> {
@@ -167,6 +179,23 @@ describe("a repair of any world", () => {
       fc.asyncProperty(scene, kills, async (one, killed) => {
         const world = await worldOf(one);
         await repair(world, { kill: (call) => killed[call] ?? undefined, afterCall: refuseNeedlessOutage(world, one) });
+        expect(await leftBroken(world)).toEqual([]);
+      }),
+      runs,
+    );
+  });
+
+  it("ends the same where any request of any call fails, acted upon or not", async () => {
+    await fc.assert(
+      fc.asyncProperty(scene, failures, async (one, failed) => {
+        const world = await worldOf(one);
+        // What was not delivered was answered by somebody in between; a 409 is never acted upon.
+        const fault: RunOptions["fault"] = (call) => {
+          const failure = failed[call] ?? undefined;
+          const mayBeDelivered = failure?.kind === "timeout" || failure?.kind === "unreachable";
+          return failure && { ...failure, delivered: failure.delivered && mayBeDelivered };
+        };
+        await repair(world, { fault, afterCall: refuseNeedlessOutage(world, one) });
         expect(await leftBroken(world)).toEqual([]);
       }),
       runs,

@@ -568,6 +568,36 @@ describe("what a repair asks and says first", () => {
   });
 });
 
+describe("a request that fails once", () => {
+  it.each(["server-error", "unreachable"] as const)(
+    "with %s, whichever it is of a call, ends in the same repair",
+    async (kind) => {
+      for (let atRequest = 1; atRequest <= 20; atRequest += 1) {
+        const world = await kaiWorld({ version: "v0.5.5" });
+        setBundles(world, (await pair(world, 1)).pem, /mutating/);
+        const run = await repair(world, {
+          fault: (call) => (call === 0 ? { atRequest, kind, delivered: false } : undefined),
+        });
+        expect(wrote(run), `request ${atRequest}`).toEqual(["replace mutatingwebhookconfigurations/kai-binder"]);
+        expect(isTrusted(world)).toBe(true);
+      }
+    },
+  );
+
+  it("for good is not mistaken for nothing to do: it is looked at again and again", async () => {
+    const world = await kaiWorld({ version: "v0.5.5" });
+    world.memory.intercept = ({ verb, path }) =>
+      verb === "list" && path.endsWith("/services") ? { kind: "server-error", message: "etcd is gone" } : undefined;
+    await expect(repair(world)).rejects.toThrow("not done after");
+  });
+
+  it("for want of a login is said at once: waiting would not help", async () => {
+    const world = await kaiWorld({ version: "v0.5.5" });
+    world.memory.intercept = () => ({ kind: "unauthorized", message: "who are you?" });
+    await expect(repair(world)).rejects.toThrow("the cluster could not be looked at: who are you?");
+  });
+});
+
 describe("a value that is taken back", () => {
   /** Somebody writes a placeholder back as soon as fleetmend has written one. */
   function takingBack(world: KaiWorld, times: number): void {

@@ -1,5 +1,6 @@
 // Drives a repair of a world from outside, as the command line and the Functions app do: call mend, let the time pass that
 // it asks for, call again; each call may be killed. Watches that no write of ours makes a trusted handshake untrusted.
+import type { ApiFailure } from "../../src/admission/cluster-api.ts";
 import { mend } from "../../src/admission/mend.ts";
 import type { MendOutcome } from "../../src/admission/mend-outcome.ts";
 import type { Step } from "../../src/admission/repair-plan.ts";
@@ -10,8 +11,16 @@ export interface RunOptions {
   readonly planOnly?: boolean;
   /** For call number n: kill the process at this request of it, before or after the API server has acted on it. */
   readonly kill?: (call: number) => { readonly atRequest: number; readonly when: "before" | "after" } | undefined;
+  /** For call number n: answer this request of it with a failure; `delivered`: the API server has acted on it all the same. */
+  readonly fault?: (call: number) => Fault | undefined;
   /** Called after each call, before time passes. */
   readonly afterCall?: (outcome: MendOutcome | "killed") => void;
+}
+
+export interface Fault {
+  readonly atRequest: number;
+  readonly kind: ApiFailure["kind"];
+  readonly delivered: boolean;
 }
 
 export interface Run {
@@ -38,7 +47,11 @@ export async function repair(world: KaiWorld, options: RunOptions = {}): Promise
       world.pass(1);
       continue;
     }
-    if (outcome.outcome === "blind") throw new Error(outcome.why);
+    if (outcome.outcome === "blind") {
+      if (outcome.seconds === undefined) throw new Error(outcome.why);
+      world.pass(outcome.seconds);
+      continue;
+    }
     const did = outcome.outcome === "wait" ? outcome.did : undefined;
     expectNoWorse(before, world.trust(), did);
     if (did !== undefined) steps.push(did);
@@ -54,12 +67,16 @@ export async function repair(world: KaiWorld, options: RunOptions = {}): Promise
 async function callOnce(world: KaiWorld, options: RunOptions, call: number): Promise<MendOutcome | "killed"> {
   const { memory } = world;
   const kill = options.kill?.(call);
+  const fault = options.fault?.(call);
   let request = 0;
   memory.around = (act) => {
     request += 1;
-    if (request !== kill?.atRequest) return act();
-    if (kill.when === "after") act();
-    throw new Killed();
+    const isKilled = request === kill?.atRequest;
+    const fails = request === fault?.atRequest ? fault : undefined;
+    const isDelivered = isKilled ? kill.when === "after" : fails === undefined || fails.delivered;
+    if (isDelivered) act();
+    if (isKilled) throw new Killed();
+    return fails && { kind: fails.kind, message: `${fails.kind}, as the test wants` };
   };
   try {
     return await mend(memory.api(), {
@@ -73,7 +90,10 @@ async function callOnce(world: KaiWorld, options: RunOptions, call: number): Pro
     if (error instanceof Killed) return "killed";
     throw error;
   } finally {
-    memory.around = (act) => act();
+    memory.around = (act) => {
+      act();
+      return undefined;
+    };
   }
 }
 
