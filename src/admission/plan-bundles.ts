@@ -13,10 +13,10 @@ import type { Hook } from "./snapshot.ts";
  * Invariant: a pod that was trusted before a step is trusted after it; judged here by the verdict, for every pod that was
  * read, before the step exists. While a pod is not known, nothing that was trusted is dropped.
  */
-export function bundleSteps(one: RepairCase): readonly Step[] {
+export function bundleSteps(one: RepairCase, hooks: readonly Hook[] = one.hooks): readonly Step[] {
   // What only the Secret says is a guess: without one handshake nothing is written.
   if (one.pods.length === 0) return [];
-  const changes = one.hooks.flatMap((hook) => {
+  const changes = hooks.flatMap((hook) => {
     if (judgeBundle(one, hook.bundle) !== "broken") return [];
     const target = targetBundle(one, hook);
     if (judgeBundle(one, target.bundle) !== "trusted" || sameBytes(target.bundle, hook.bundle)) return [];

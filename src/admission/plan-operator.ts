@@ -1,6 +1,6 @@
 // Families D0 to D4: kai-operator copies the Secret's tls.crt into every bundle and takes other bundles back within a
 // second. So the Secret is the lever; a bundle is patched directly only where the operator is down or does not follow.
-import { withCertificates, withoutCertificate } from "./bundle.ts";
+import { sameBytes, withCertificates, withoutCertificate } from "./bundle.ts";
 import { reconcileRequestAnnotation } from "./mend-patch.ts";
 import { operatorIn } from "./owner.ts";
 import { commandsForBlindness } from "./plan-advice.ts";
@@ -12,7 +12,7 @@ import { planByBundles, stepsInOrder } from "./plan-helm-hooks.ts";
 import { planStalePods } from "./plan-stale.ts";
 import { addedFingerprints, reconcileStep, secretStep } from "./plan-steps.ts";
 import type { Advice, PlanOptions, Step } from "./repair-plan.ts";
-import type { ServingSecret } from "./snapshot.ts";
+import type { Hook, ServingSecret } from "./snapshot.ts";
 
 /**
  * How long a working operator may take to follow. It takes 12 to 150 ms (measured with v0.9.14, v0.17.0 and v0.20.1); the
@@ -36,7 +36,7 @@ type OperatorState = "deaf" | "gone" | "ready" | "unseen";
 export function planThroughOperator(one: RepairCase, options: PlanOptions): CasePlan {
   const state = operatorState(one);
   if (state === "gone") return planByBundles(one, options);
-  const direct = state === "deaf" ? bundleSteps(one) : [];
+  const direct = bundleSteps(one, leftAlone(one, state));
   if (direct.length > 0) return stepsInOrder(direct, expectedNarrowing(one, direct));
   const nothing: CasePlan = { next: { do: "nothing" }, later: [], advice: [] };
   // Without tls.crt a working operator makes a new pair by itself: nothing to put behind it, nothing to hurry.
@@ -50,6 +50,18 @@ export function planThroughOperator(one: RepairCase, options: PlanOptions): Case
     narrowBundles(one, pair, state) ??
     nothing
   );
+}
+
+/**
+ * The hooks that nobody takes back: all of them where the operator is down. One that is blind may be so for some only (a
+ * name that it has no right to); a bundle that is what the Secret holds is one that it does write.
+ */
+function leftAlone(one: RepairCase, state: OperatorState): readonly Hook[] {
+  if (state !== "deaf") return [];
+  const { secret } = one;
+  const isDown = !one.isOperatorBlind;
+  const copied = secret.state === "unseen" ? undefined : secret.certificates;
+  return one.hooks.filter((hook) => isDown || copied === undefined || !sameBytes(hook.bundle, copied));
 }
 
 function narrowBundles(one: RepairCase, pair: OperatorPair, state: OperatorState): CasePlan | undefined {

@@ -122,6 +122,8 @@ export class KaiWorld {
   readonly workloads: readonly Workload[];
   operator: "healthy" | "blind" | "down";
   refreshSeconds: number | "never";
+  /** Holders that the operator may create but not update, by path. */
+  readonly #unmaintained = new Set<string>();
   readonly #isOperatorFamily: boolean;
   readonly #replicas: number;
   readonly #restartLoads: "the Secret's pair" | "the old pair";
@@ -224,12 +226,27 @@ export class KaiWorld {
   /** What the post hook of the helm families and the operator do: tls.crt, byte for byte, into every entry. */
   writeAllBundles(manager: string): void {
     for (const { path: at, object: live } of this.#holders()) {
+      if (manager === "operator" && this.#unmaintained.has(at)) continue;
       const object = structuredClone(live);
       for (const { clientConfig } of webhooksOf(object)) {
         clientConfig.caBundle = Buffer.from(this.secretOf(clientConfig.service.name).pem).toString("base64");
       }
       this.memory.put(at, object, manager);
     }
+  }
+
+  /** A copy of a holder under a name that the operator's rights do not cover: made once, never written again. */
+  addUnmaintained(holder: string, name: string): string {
+    const at = `${holder.slice(0, holder.lastIndexOf("/"))}/${name}`;
+    const metadata: Record<string, unknown> = { ...this.memory.objects.get(holder)?.metadata };
+    delete metadata.uid;
+    this.#unmaintained.add(at);
+    this.memory.put(
+      at,
+      { ...structuredClone(this.memory.objects.get(holder)), metadata: { ...metadata, name } },
+      "operator",
+    );
+    return at;
   }
 
   setOperator(state: "healthy" | "blind" | "down"): void {

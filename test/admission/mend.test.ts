@@ -431,6 +431,24 @@ describe("families D", () => {
     },
   );
 
+  it("patches what the operator may not update, and leaves to it what it does", async () => {
+    const world = await kaiWorld({ version: "v0.17.0", refreshSeconds: 60 });
+    const holder = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/mutating-kai-admission";
+    world.addUnmaintained(holder, "robotics-mutating");
+    const next = await pair(world, 1);
+    world.writeSecret("admission", next, "kubectl");
+    world.pass(20);
+    const run = await repair(world);
+    expect(wrote(run)).toEqual([
+      "widen mutatingwebhookconfigurations/robotics-mutating",
+      "widen Secret",
+      "narrow Secret",
+      "ask the operator",
+      "narrow mutatingwebhookconfigurations/robotics-mutating",
+    ]);
+    expect(bundles(world)).toEqual([next.pem, next.pem, next.pem, next.pem]);
+  });
+
   it("puts the served leaf behind a certificate whose key does not match: admission works, and the Secret is explained", async () => {
     const world = await kaiWorld({ version: "v0.17.0" });
     const [served, wrong, other] = [await pair(world, 0), await pair(world, 1), await pair(world, 2)];

@@ -98,7 +98,7 @@ const lagging = (family: Tested): Expected => ({
   advice: ["pod-serves-older"],
   end: "proven",
 });
-const left = (advice: string): Expected => ({ did: [], advice: [advice], end: "left" });
+const left = (...advice: readonly string[]): Expected => ({ did: [], advice, end: "left" });
 
 const scenarios: Readonly<Record<FaultName, (family: Tested) => Expected>> = {
   healthy: () => ({ did: [], advice: [], end: "proven" }),
@@ -122,7 +122,7 @@ const scenarios: Readonly<Record<FaultName, (family: Tested) => Expected>> = {
   "operator-down": () => ({ did: [], advice: ["operator-down"], end: "proven" }),
   "operator-blind": () => ({ did: [], advice: [], end: "proven" }),
   "rbac-trap": () => ({ did: [], advice: [], end: "rights-missing" }),
-  "unknown-owner": () => left("bundle-stale"),
+  "unknown-owner": () => left("bundle-stale", "owner-unknown"),
   "no-endpoints": () => left("no-ready-endpoints"),
 };
 
