@@ -37,6 +37,8 @@ export interface AdmissionBehaviour {
   answer?: ((call: AdmissionCall) => RawAnswer | undefined) | undefined;
   /** After so many requests the connection is closed, so that the next one makes a handshake. 0: only when idle. */
   requestsPerConnection: number;
+  /** Connections made while this holds carry one request; those that are open already go on as they are. */
+  newConnectionsServeOnce: boolean;
   /** All calls so far, in order. */
   readonly calls: AdmissionCall[];
 }
@@ -47,7 +49,11 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-export const defaultBehaviour = (): AdmissionBehaviour => ({ requestsPerConnection: 0, calls: [] });
+export const defaultBehaviour = (): AdmissionBehaviour => ({
+  requestsPerConnection: 0,
+  newConnectionsServeOnce: false,
+  calls: [],
+});
 
 /** A certificate and key that no TLS server can be started with: not PEM, or the key belongs to another certificate. */
 export class UnusablePair extends Error {}
@@ -72,6 +78,7 @@ const idleTimeoutMs = 90_000;
 export function startBackend(pod: string, files: PairFiles, behaviour: AdmissionBehaviour): Backend {
   let loaded = loadPair(files);
   const served = new WeakMap<Socket, number>();
+  const servesOnce = new WeakSet<Socket>();
   const server = https.createServer({ ...loaded.options, ALPNProtocols: ["http/1.1"] }, (request, response) => {
     const before = served.get(request.socket) ?? 0;
     served.set(request.socket, before + 1);
@@ -79,9 +86,13 @@ export function startBackend(pod: string, files: PairFiles, behaviour: Admission
       response.writeHead(500, { "content-type": "text/plain" }).end(String(error));
     });
     // Go's `Connection: close`: the client makes a new connection, and loses no request over it.
-    if (behaviour.requestsPerConnection > 0 && before + 1 >= behaviour.requestsPerConnection) {
+    const isOver = behaviour.requestsPerConnection > 0 && before + 1 >= behaviour.requestsPerConnection;
+    if (isOver || servesOnce.has(request.socket)) {
       response.setHeader("connection", "close");
     }
+  });
+  server.on("secureConnection", (socket) => {
+    if (behaviour.newConnectionsServeOnce) servesOnce.add(socket);
   });
   server.keepAliveTimeout = idleTimeoutMs;
   const connections = new Set<Duplex>();
