@@ -25,6 +25,8 @@ export interface FaultProxy {
   readonly requests: readonly ProxiedRequest[];
   /** Asked for each request on its arrival. Absent: all pass. */
   onRequest: ((request: ProxiedRequest) => ProxyAction) | undefined;
+  /** Whether a `cut` has come: nothing gets through any more. */
+  isCut(): boolean;
   /** The requests that the authorizer refused; refusals by quota or Pod Security are not among them. */
   forbidden(): readonly ProxiedRequest[];
   /** Throws if the authorizer refused anything but what `expected` says. */
@@ -73,6 +75,7 @@ export async function startFaultProxy(plane: ControlPlane): Promise<FaultProxy> 
     set onRequest(hook) {
       session.onRequest = hook;
     },
+    isCut: () => session.isCut,
     forbidden,
     assertNothingForbidden: (expected = () => false) => {
       const unexpected = forbidden().filter((request) => !expected(request));
