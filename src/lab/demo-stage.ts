@@ -60,19 +60,22 @@ function listed(kinds: readonly string[]): string {
 
 const indent = "  ";
 
-/** Both output streams two columns to the right: what fleetmend says is told from what the demo says. */
-function indented({ stdout, stderr }: CliIo): { readonly stdout: OutputStream; readonly stderr: OutputStream } {
+/**
+ * Two columns to the right, so that what fleetmend says is told from what the demo says; and one stream for both, so that
+ * a copy of the demo's output has all of it.
+ */
+function indented({ stdout }: CliIo): { readonly stdout: OutputStream; readonly stderr: OutputStream } {
   let startsLine = true;
-  const over = (stream: OutputStream): OutputStream => ({
-    ...(stream.isTTY === undefined ? {} : { isTTY: stream.isTTY }),
-    columns: (stream.columns ?? 80) - indent.length,
+  const stream: OutputStream = {
+    ...(stdout.isTTY === undefined ? {} : { isTTY: stdout.isTTY }),
+    columns: (stdout.columns ?? 80) - indent.length,
     write(text) {
       const begin = startsLine && text !== "" && !text.startsWith("\n") ? indent : "";
       startsLine = text === "" ? startsLine : text.endsWith("\n");
-      return stream.write(begin + text.replaceAll(/\n(?=[^\n])/g, `\n${indent}`));
+      return stdout.write(begin + text.replaceAll(/\n(?=[^\n])/g, `\n${indent}`));
     },
-  });
-  return { stdout: over(stdout), stderr: over(stderr) };
+  };
+  return { stdout: stream, stderr: stream };
 }
 
 /** A terminal at which somebody types `y`. */

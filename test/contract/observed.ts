@@ -1,5 +1,7 @@
 // What a scenario reads of a world, through our adapter: the hooks' bundles, the Secret, the pods' chains, a dry run.
 import { expect } from "vitest";
+import { assess } from "../../src/admission/assess.ts";
+import { collect } from "../../src/admission/collect.ts";
 import type { ApiFailure, ClusterApi } from "../../src/admission/cluster-api.ts";
 import type { Result } from "../../src/result.ts";
 import { verifyServed } from "../../src/trust/verify.ts";
@@ -73,6 +75,20 @@ export async function servedChain(cluster: ClusterApi): Promise<readonly Uint8Ar
 export async function verdictAt(cluster: ClusterApi, path: string): Promise<Verdict> {
   const [caBundle, chain] = [await bundleAt(cluster, path), await servedChain(cluster)];
   return verifyServed({ caBundle, chain, serverName, at: new Date(), go: "1.26" });
+}
+
+export interface Look {
+  /** What is wrong: the kinds of the findings above `info`, each once. */
+  readonly kinds: readonly string[];
+  readonly requests: number;
+}
+
+/** What fleetmend itself sees. */
+export async function look(cluster: ClusterApi): Promise<Look> {
+  const collected = await collect(cluster, { now: () => new Date(), probeNamespace });
+  const snapshot = valueOf(collected);
+  const wrong = assess(snapshot).filter(({ severity }) => severity !== "info");
+  return { kinds: [...new Set(wrong.map(({ kind }) => kind))], requests: snapshot.requests };
 }
 
 /** A dry-run create that both hooks are called for. */

@@ -1,7 +1,9 @@
-// The contract of the lab: what it has in common with the real control plane, as four scenarios that run on both. A
+// The contract of the lab: what it has in common with the real control plane, as scenarios that run on both. A
 // difference is a bug of the lab.
 import { X509Certificate, randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
+import { mend } from "../../src/admission/mend.ts";
 import type { ClusterApi } from "../../src/admission/cluster-api.ts";
 import type { ContractWorld } from "./contract-world.ts";
 import {
@@ -9,6 +11,7 @@ import {
   dryRun,
   failureOf,
   holderAt,
+  look,
   mutating,
   namespace,
   podNames,
@@ -44,6 +47,7 @@ export const scenarios: readonly Scenario[] = [
   { name: "drift: every create is refused with the text that the verdict gives", run: drift },
   { name: "latent drift: creates are admitted until the bundle's bytes change", run: latent },
   { name: "repair: a JSON Patch is refused where its test fails, and cures where it holds", run: repair },
+  { name: "mend: fleetmend itself brings a drift to its end, one step at a time", run: mending },
   { name: "texts: what the API server says of bundles, pods and Leases", run: texts },
   { name: "rights: what is not allowed is refused, and told by reviews", run: rights },
 ];
@@ -70,6 +74,8 @@ async function healthy({ cluster }: ContractWorld): Promise<void> {
     metadata: { name: expect.stringMatching(/^fleetmend-contract-\w{5}$/) as unknown, namespace: "osmo-workflows" },
     status: { phase: "Pending" },
   });
+  // Where the worlds answer alike, fleetmend asks alike.
+  expect(await look(cluster)).toEqual({ kinds: [], requests: 13 });
 }
 
 async function drift(world: ContractWorld): Promise<void> {
@@ -88,6 +94,7 @@ async function drift(world: ContractWorld): Promise<void> {
     reason: "InternalError",
     message: mutateFailed + otherGeneration,
   });
+  expect((await look(cluster)).kinds).toEqual(["bundle-stale"]);
 }
 
 async function latent(world: ContractWorld): Promise<void> {
@@ -143,6 +150,26 @@ async function repair(world: ContractWorld): Promise<void> {
     await writeBundle(cluster, path, secret);
     expect(await verdictAt(cluster, path)).toMatchObject({ outcome: "trusted" });
   }
+  valueOf(await dryRun(cluster));
+}
+
+async function mending(world: ContractWorld): Promise<void> {
+  const { cluster } = world;
+  await world.drift();
+  const options = { now: () => new Date(), probeNamespace, allowOutage: false, holder: "contract" };
+  const steps: string[] = [];
+  // Two holders, and nothing to wait for: the pods have loaded the new pair.
+  for (let calls = 0; calls < 5; calls += 1) {
+    const outcome = await mend(cluster, options);
+    if (outcome.outcome !== "wait") {
+      expect(outcome).toMatchObject({ outcome: "done", because: { kind: "nothing-left" }, notes: [] });
+      break;
+    }
+    steps.push(outcome.did?.action.kind ?? outcome.why);
+    await sleep(outcome.seconds * 1000);
+  }
+  expect(steps).toEqual(["set-bundle", "set-bundle"]);
+  expect((await look(cluster)).kinds).toEqual([]);
   valueOf(await dryRun(cluster));
 }
 
