@@ -17,14 +17,11 @@ export function toText(text: GoString): string {
 }
 
 export function fromBytes(bytes: Uint8Array): GoString {
-  let text = "";
-  // In pieces, because an argument list has a limit that certificates can exceed.
-  for (let at = 0; at < bytes.length; at += 4096) text += String.fromCharCode(...bytes.subarray(at, at + 4096));
-  return text;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
 }
 
 export function toBytes(text: GoString): Uint8Array {
-  return Uint8Array.from(text, (character) => character.charCodeAt(0));
+  return Buffer.from(text, "latin1");
 }
 
 /** isIA5String of Go's crypto/x509: every byte is ASCII. */
