@@ -1,7 +1,7 @@
 // A reverse proxy on loopback between fleetmend and the API server: it counts and records every request and can answer
 // itself, swallow, break or cut, before or after the API server has done what was asked. Tokens, watches and WebSocket
 // upgrades pass through. It changes nothing that it passes on.
-import { createServer, request as sendUpstream } from "node:https";
+import { Agent, createServer, request as sendUpstream } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import tls from "node:tls";
@@ -40,6 +40,8 @@ export interface FaultProxy {
 
 interface Session {
   readonly plane: ControlPlane;
+  /** Keeps the connections to the API server: a handshake for each of thousands of requests would be most of the work. */
+  readonly agent: Agent;
   readonly connections: Set<Duplex>;
   requests: ProxiedRequest[];
   isCut: boolean;
@@ -47,7 +49,14 @@ interface Session {
 }
 
 export async function startFaultProxy(plane: ControlPlane): Promise<FaultProxy> {
-  const session: Session = { plane, connections: new Set(), requests: [], isCut: false, onRequest: undefined };
+  const session: Session = {
+    plane,
+    agent: new Agent({ keepAlive: true, ca: plane.ca }),
+    connections: new Set(),
+    requests: [],
+    isCut: false,
+    onRequest: undefined,
+  };
   const server = createServer({ cert: plane.serving.certificate, key: plane.serving.key });
   server.on("connection", (connection: Duplex) => {
     session.connections.add(connection);
@@ -92,6 +101,7 @@ export async function startFaultProxy(plane: ControlPlane): Promise<FaultProxy> 
       return writeKubeconfig(file, Object.fromEntries(contexts));
     },
     stop: async () => {
+      session.agent.destroy();
       for (const connection of session.connections) connection.destroy();
       await new Promise((resolve) => server.close(resolve));
     },
@@ -153,17 +163,15 @@ interface Upstream {
 }
 
 function send({ session, incoming, request, body }: Upstream, onResponse: (response: IncomingMessage) => void): void {
-  const { headers } = incoming;
+  // Of one hop only (RFC 9110 §7.6.1).
+  const headers = { ...incoming.headers };
+  delete headers.connection;
   const url = new URL(request.path, session.plane.server);
-  const outgoing = sendUpstream(
-    url,
-    { method: request.method, headers, ca: session.plane.ca, agent: false },
-    (response) => {
-      request.status = response.statusCode ?? 0;
-      if (request.status > 399) keepMessage(request, response);
-      onResponse(response);
-    },
-  );
+  const outgoing = sendUpstream(url, { method: request.method, headers, agent: session.agent }, (response) => {
+    request.status = response.statusCode ?? 0;
+    if (request.status > 399) keepMessage(request, response);
+    onResponse(response);
+  });
   outgoing.on("error", () => incoming.socket.destroy());
   // A watch has no end of its own. It keeps its connection to itself, so that this listener stays the only one.
   if (request.kind === "watch") incoming.socket.once("close", () => outgoing.destroy());

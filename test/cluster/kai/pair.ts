@@ -1,5 +1,5 @@
 // Certificates as KAI makes them, in the form in which they are mounted.
-import { mintKaiCertificate, type MintedCertificate } from "../../../src/trust/mint.ts";
+import { generateKeys, mintKaiCertificate, type KeyPair, type MintedCertificate } from "../../../src/trust/mint.ts";
 import type { Api } from "../api.ts";
 import { kaiNamespace } from "./recorded.ts";
 
@@ -16,9 +16,23 @@ export const pairData = ({ pem, keyPem }: MintedCertificate): PairData => ({
   "tls.key": base64(keyPem),
 });
 
+// An RSA pair takes a tenth of a second and more, and each installation and fault wants several. No scenario lives
+// through a dozen generations, so that after a dozen the first may come again, in a certificate of its own.
+const keyPairs: Promise<KeyPair>[] = [];
+const mostKeyPairs = 12;
+let generation = 0;
+
+function nextKeys(): Promise<KeyPair> {
+  const place = generation % mostKeyPairs;
+  generation += 1;
+  return (keyPairs[place] ??= generateKeys("rsa-2048"));
+}
+
 /** A new generation for a Service of KAI's, made now. */
-export const mintPair = (service: string): Promise<MintedCertificate> =>
-  mintKaiCertificate({ serverName: `${service}.${kaiNamespace}.svc`, notBefore: new Date() });
+export async function mintPair(service: string): Promise<MintedCertificate> {
+  const keys = await nextKeys();
+  return mintKaiCertificate({ serverName: `${service}.${kaiNamespace}.svc`, notBefore: new Date(), keys });
+}
 
 export const secretsPath = `/api/v1/namespaces/${kaiNamespace}/secrets`;
 
