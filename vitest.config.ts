@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     exclude: ["test/cluster/**", "node_modules/**"],
+    globalSetup: ["test/temporary-folder.ts"],
     // Files share a worker and its loaded modules, which halves the time: no test of ours leaves anything in a module.
     isolate: false,
     maxWorkers: 2,
