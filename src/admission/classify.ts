@@ -179,7 +179,9 @@ const classes: readonly { readonly failureClass: FailureClass; readonly text: Re
   { failureClass: "config", text: /^unable to load root certificates: / },
   {
     failureClass: "not-tls",
-    text: /^(http: server gave HTTP response to HTTPS client|tls: first record does not look like a TLS handshake)/,
+    // The last one: what listens spoke before it was spoken to, which no TLS server does, and came in with the tunnel's
+    // own answer (k8s.io/apiserver pkg/server/egressselector, tunnelHTTPConnect).
+    text: /^(http: server gave HTTP response to HTTPS client|tls: first record does not look like a TLS handshake|unexpected \d+ bytes of buffered data from CONNECT proxy )/,
   },
   { failureClass: "handshake", text: /^(remote error: tls: |local error: tls: |tls: )/ },
   { failureClass: "service-not-found", text: /^services? "[^"]*" not found/ },

@@ -70,6 +70,7 @@ const causes: readonly (readonly [FailureClass, string])[] = [
   ["dns", "dial tcp: lookup hooks.example.com on 10.0.0.10:53: read udp 10.0.0.1:1->10.0.0.10:53: i/o timeout"],
   ["not-tls", "http: server gave HTTP response to HTTPS client"],
   ["not-tls", "tls: first record does not look like a TLS handshake"],
+  ["not-tls", 'unexpected 28 bytes of buffered data from CONNECT proxy "/etc/kubernetes/konnectivity/proxy.sock"'],
   ["bad-response", 'net/http: HTTP/1.x transport connection broken: malformed HTTP response "garbage"'],
   ["unknown", "something that Go will say one day"],
 ];

@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import type { Duplex } from "node:stream";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { classify, maskTimes, type Refusal } from "../../src/admission/classify.ts";
 import type { ClusterApi } from "../../src/admission/cluster-api.ts";
@@ -34,6 +35,11 @@ const bindings = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic
 const mutatingPolicies = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies";
 const mutatingBindings = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings";
 
+/** Speaks second, as web servers do: what speaks first may arrive with the tunnel's own answer and is another error. */
+function answerInPlaintext(connection: Duplex): void {
+  connection.once("data", () => connection.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
+}
+
 let world: World;
 let proxy: FaultProxy;
 let plaintext = false;
@@ -47,7 +53,7 @@ beforeAll(async () => {
   world.addProgram(
     (pod) => plaintext && pod.metadata.labels?.app === "binder",
     () => ({
-      servers: new Map([[9443, { accept: (connection) => connection.end("HTTP/1.1 400 Bad Request\r\n\r\n") }]]),
+      servers: new Map([[9443, { accept: answerInPlaintext }]]),
     }),
   );
 });
