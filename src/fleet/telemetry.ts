@@ -1,6 +1,42 @@
-// What the use cases report to Application Insights. docs/telemetry.md has every name and property; src/azure implements it.
+// What the use cases report to Application Insights: every name and property. docs/telemetry.md says what they mean, and a
+// test compares the two; src/azure implements the port.
 
-export type TelemetryProperties = Readonly<Record<string, string | number | boolean>>;
+/**
+ * Each item and its properties. Names are public: alert rules and dashboards read them. A property that has nothing to say
+ * is left out.
+ */
+export const telemetryItems = {
+  availability: ["cluster", "resourceGroup", "run", "state", "mode", "reason"],
+  finding: [
+    "cluster",
+    "resourceGroup",
+    "run",
+    "state",
+    "kind",
+    "severity",
+    "object",
+    "fixableBy",
+    "change",
+    "why",
+    "todo",
+    "reason",
+  ],
+  repair: ["cluster", "resourceGroup", "run", "state", "outcome", "why", "steps", "object", "reason"],
+  notAssessed: ["cluster", "resourceGroup", "run", "kind", "why", "todo", "passing", "reason"],
+  budget: ["cluster", "resourceGroup", "run", "outcome", "kind", "why"],
+  fleetScanned: ["outcome", "why", "clusters", "sent", "removed"],
+  alertCard: ["outcome", "why", "rule", "condition", "cluster"],
+  daysToExpiry: ["cluster", "resourceGroup", "run"],
+  clusters: ["state"],
+} as const;
+
+type ItemName = keyof typeof telemetryItems;
+export type TelemetryMetric = "daysToExpiry" | "clusters";
+export type TelemetryEvent = Exclude<ItemName, TelemetryMetric | "availability">;
+
+export type TelemetryProperties<Name extends ItemName = ItemName> = Readonly<
+  Partial<Record<(typeof telemetryItems)[Name][number], string | number | boolean>>
+>;
 
 export interface AvailabilityResult {
   /** `<resource group>/<cluster>` */
@@ -8,15 +44,12 @@ export interface AvailabilityResult {
   readonly success: boolean;
   readonly durationMs: number;
   readonly message: string;
-  readonly properties: TelemetryProperties;
+  readonly properties: TelemetryProperties<"availability">;
 }
 
 /** None of these waits for the network, and none throws. No secret may be handed over. */
 export interface Telemetry {
   availability(result: AvailabilityResult): void;
-  event(name: TelemetryEvent, properties: TelemetryProperties): void;
-  metric(name: TelemetryMetric, value: number, properties: TelemetryProperties): void;
+  event<Name extends TelemetryEvent>(name: Name, properties: TelemetryProperties<Name>): void;
+  metric<Name extends TelemetryMetric>(name: Name, value: number, properties: TelemetryProperties<Name>): void;
 }
-
-export type TelemetryEvent = "finding" | "repair" | "notAssessed" | "budget" | "fleetScanned" | "alertCard";
-export type TelemetryMetric = "daysToExpiry" | "clusters";
