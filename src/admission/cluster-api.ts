@@ -19,6 +19,11 @@ export interface ApiFailure {
   /** `Status.reason` of the answer, such as `Forbidden` or `InternalError`. */
   readonly reason?: string;
   readonly message: string;
+  /**
+   * Of `timeout` and `unreachable`, where no request came about: the server's name does not resolve (`dns`), no connection
+   * to it or to the proxy (`connect`), or no TLS session, as where its certificate is of another CA (`tls`).
+   */
+  readonly cause?: "dns" | "connect" | "tls";
   readonly retryAfterSeconds?: number;
 }
 

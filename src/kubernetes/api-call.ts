@@ -3,7 +3,7 @@
 import type { ApiFailure } from "../admission/cluster-api.ts";
 import { failure, success, type Result } from "../result.ts";
 import { failureOf, parseJson } from "./api-failure.ts";
-import { exchange, type Answer, type ExchangeRequest } from "./exchange.ts";
+import { exchange, type Answer, type ExchangeFailure, type ExchangeRequest } from "./exchange.ts";
 import type { Attempt } from "./retry.ts";
 import type { Session } from "./session.ts";
 
@@ -71,12 +71,8 @@ function valueOf(answer: Answer): Result<unknown, Attempt<ApiFailure>> {
   return failure({ failure: { kind: "unreachable", status: answer.status, message }, transient: false });
 }
 
-function attemptOf(error: {
-  readonly kind: "timeout" | "unreachable";
-  readonly transient: boolean;
-  readonly message: string;
-}): Attempt<ApiFailure> {
-  return { failure: { kind: error.kind, message: error.message }, transient: error.transient };
+function attemptOf({ transient, ...failed }: ExchangeFailure): Attempt<ApiFailure> {
+  return { failure: failed, transient };
 }
 
 /**

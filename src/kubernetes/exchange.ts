@@ -1,6 +1,9 @@
 // One HTTP request and its whole answer, within a deadline. Nothing here knows Kubernetes; nothing is retried.
 import http from "node:http";
 import https from "node:https";
+import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+import type { ApiFailure } from "../admission/cluster-api.ts";
 import { failure, success, type Result } from "../result.ts";
 
 export interface ExchangeRequest {
@@ -25,23 +28,39 @@ export interface ExchangeFailure {
   /** Another attempt may well get through: a reset or a refused connection, not a name or a certificate. */
   readonly transient: boolean;
   readonly message: string;
+  /** How far it came, where it did not come to a request: see ApiFailure. */
+  readonly cause?: ConnectCause;
 }
+
+type ConnectCause = NonNullable<ApiFailure["cause"]>;
 
 /** Any HTTP status is an answer. Redirects are not followed: a credential must not travel to another host. */
 export async function exchange(request: ExchangeRequest): Promise<Result<Answer, ExchangeFailure>> {
   const signal = AbortSignal.timeout(request.timeoutMs);
+  const progress: Progress = { pending: "connect" };
   try {
-    return success(await sendAndCollect(request, signal));
+    return success(await sendAndCollect(request, progress, signal));
   } catch (error) {
+    const pending: ConnectCause | undefined = isUnknownName(error, request.url) ? "dns" : progress.pending;
+    const cause = pending === undefined ? {} : { cause: pending };
     if (signal.aborted) {
       const message = `no answer from ${request.url.host} within ${request.timeoutMs / 1000} s`;
-      return failure({ kind: "timeout", transient: true, message });
+      return failure({ kind: "timeout", transient: true, message, ...cause });
     }
-    return failure(unreachable(request.url, error));
+    return failure({ ...unreachable(request.url, error), ...cause });
   }
 }
 
-function sendAndCollect({ method, url, options, body, timeoutMs }: ExchangeRequest, signal: AbortSignal) {
+/** What a connection still waits for. */
+interface Progress {
+  pending: "connect" | "tls" | undefined;
+}
+
+function sendAndCollect(
+  { method, url, options, body, timeoutMs }: ExchangeRequest,
+  progress: Progress,
+  signal: AbortSignal,
+) {
   return new Promise<Answer>((resolve, reject) => {
     const client = url.protocol === "https:" ? https : http;
     // `timeout` is for the CONNECT request that a proxy agent makes by itself, which the signal does not reach.
@@ -50,9 +69,34 @@ function sendAndCollect({ method, url, options, body, timeoutMs }: ExchangeReque
         resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: text });
       }, reject);
     });
+    outgoing.on("socket", (socket) => {
+      follow(socket, progress, outgoing.reusedSocket);
+    });
     outgoing.on("error", reject);
     outgoing.end(body);
   });
+}
+
+/** Notes how far the connection has come. A tunnel's socket is handed over when the proxy has connected. */
+function follow(socket: Socket, progress: Progress, reused: boolean): void {
+  const connected = (): void => {
+    progress.pending = socket instanceof TLSSocket ? "tls" : undefined;
+  };
+  if (reused) {
+    progress.pending = undefined;
+    return;
+  }
+  if (socket.connecting) socket.once("connect", connected);
+  else connected();
+  socket.once("secureConnect", () => {
+    progress.pending = undefined;
+  });
+}
+
+/** The server's own name; where it is the proxy's that is not known, no connection came about. */
+function isUnknownName(error: unknown, url: URL): boolean {
+  if (!(error instanceof Error) || !("syscall" in error) || !("hostname" in error)) return false;
+  return error.syscall === "getaddrinfo" && error.hostname === url.hostname;
 }
 
 /** The whole body of an answer as text. Rejects where the connection breaks before its end. */

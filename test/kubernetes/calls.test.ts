@@ -1,3 +1,4 @@
+import net, { type AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { connect, type Connection, type ConnectOptions } from "../../src/kubernetes/connect.ts";
 import { soon, startServer, status, writeKubeconfig, type Behaviour, type TestServer } from "./wire.ts";
@@ -254,7 +255,11 @@ describe("the connection", () => {
     const { host } = new URL(server.url);
     expect(await cluster.get("/x")).toEqual({
       ok: false,
-      error: { kind: "unreachable", message: `${host} could not be reached: connect ECONNREFUSED ${host}` },
+      error: {
+        kind: "unreachable",
+        cause: "connect",
+        message: `${host} could not be reached: connect ECONNREFUSED ${host}`,
+      },
     });
     expect(cluster.requestCount()).toBe(3);
   });
@@ -265,9 +270,30 @@ describe("the connection", () => {
     if (!result.ok) throw new Error(result.error.message);
     open.push({ server, connection: result.value });
     const answer = await result.value.cluster.get("/x");
-    expect(answer).toMatchObject({ ok: false, error: { kind: "unreachable" } });
+    expect(answer).toMatchObject({ ok: false, error: { kind: "unreachable", cause: "tls" } });
     expect(answer.ok ? "" : answer.error.message).toContain("self-signed certificate");
     expect(result.value.cluster.requestCount()).toBe(1);
     expect(server.seen).toEqual([]);
+  });
+
+  it("to a name that nobody knows is told from one that nobody answers", async () => {
+    // RFC 6761 §6.4: "invalid" has no addresses.
+    const result = await connect({ kubeconfig: writeKubeconfig({ server: "https://kai.invalid" }), environment: {} });
+    if (!result.ok) throw new Error(result.error.message);
+    expect(await result.value.cluster.get("/x")).toMatchObject({
+      ok: false,
+      error: { kind: "unreachable", cause: "dns" },
+    });
+  });
+
+  it("that is silent after the TCP handshake is told as TLS", async () => {
+    const silent = net.createServer((socket) => socket.resume().on("error", () => undefined));
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    const { port } = silent.address() as AddressInfo;
+    const kubeconfig = writeKubeconfig({ server: `https://127.0.0.1:${port}` });
+    const result = await connect({ kubeconfig, requestTimeoutMs: 100 });
+    if (!result.ok) throw new Error(result.error.message);
+    expect(await result.value.cluster.create("/x", {})).toMatchObject({ error: { kind: "timeout", cause: "tls" } });
+    silent.close();
   });
 });

@@ -275,7 +275,11 @@ describe("connect: a proxy", () => {
     const answer = await made.cluster.get("/x");
     expect(answer).toEqual({
       ok: false,
-      error: { kind: "unreachable", message: "kai.invalid could not be reached: Bad response: 407" },
+      error: {
+        kind: "unreachable",
+        cause: "connect",
+        message: "kai.invalid could not be reached: Bad response: 407",
+      },
     });
     expect(proxy.asked.length).toBe(1);
   });
@@ -289,7 +293,10 @@ describe("connect: a proxy", () => {
       kubeconfig: writeKubeconfig({ server: "https://kai.invalid", cluster }),
       requestTimeoutMs: 100,
     });
-    expect(await made.cluster.create("/x", {})).toMatchObject({ ok: false, error: { kind: "timeout" } });
+    expect(await made.cluster.create("/x", {})).toMatchObject({
+      ok: false,
+      error: { kind: "timeout", cause: "connect" },
+    });
     await expect.poll(() => connectionsOf(silent), soon).toBe(0);
   });
 });
