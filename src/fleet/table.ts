@@ -1,8 +1,11 @@
 // Rows that are replaced only by who has read them: all that the fleet's use cases need of a store. src/azure implements it
 // over Azure Table storage. What fails for a reason of the store's own (network, throttling, 5xx) is thrown as StoreError.
 
-/** A JSON value; the implementation splits what is too long for one property (Table storage: 64 KiB). */
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+/**
+ * A JSON value; the implementation splits what is too long for one property (Table storage: 64 KiB). A key whose value is
+ * undefined is as good as none, as JSON.stringify has it.
+ */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json | undefined };
 
 export interface RowKey {
   /** At most 512 characters of `[a-z0-9:._-]`; the implementation refuses anything else. */
