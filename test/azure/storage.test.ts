@@ -9,6 +9,7 @@ import type { CareMessage } from "../../src/fleet/care-message.ts";
 import { StoreError } from "../../src/fleet/table.ts";
 import { startAzurite, type Azurite } from "../../src/lab/azurite.ts";
 import { listen } from "../../src/lab/listen.ts";
+import { describeTable } from "../fleet/table-contract.ts";
 
 let azurite: Azurite;
 beforeAll(async () => {
@@ -18,6 +19,8 @@ afterAll(() => azurite.stop());
 
 const table = (name: string) => openTable(azurite, name);
 const key = { partition: "budget", row: "fleet" };
+
+describeTable("Azure Table storage", () => table("contract"));
 
 describe("a table", () => {
   it("is created by the first write, and reads as empty before it", async () => {
@@ -34,18 +37,6 @@ describe("a table", () => {
       Array.from({ length: 5 }, async (_, n) => (await table("together")).insert(key, { n })),
     );
     expect(rows.filter((row) => row !== undefined)).toHaveLength(1);
-  });
-
-  it("replaces only what was read", async () => {
-    const rows = await table("replaced");
-    const first = await rows.insert(key, { n: 1 });
-    if (first === undefined) throw new Error("is there already");
-    expect(await rows.insert(key, { n: 9 })).toBeUndefined();
-    const second = await rows.replace(first, { n: 2 });
-    expect(second?.value).toEqual({ n: 2 });
-    expect(await rows.replace(first, { n: 3 })).toBeUndefined();
-    expect(await rows.remove(first)).toBe(false);
-    expect(await rows.get(key)).toEqual(second);
   });
 
   it("keeps a value of 400,000 characters whole, whatever is at the seams", async () => {
@@ -78,12 +69,6 @@ describe("a table", () => {
     }
     expect((await rows.list("p")).map(({ row }) => row)).toEqual(["first", ...names]);
     expect((await rows.list("p", { after: "r1000", limit: 2 })).map(({ row }) => row)).toEqual(["r1001", "r1002"]);
-  });
-
-  it.each(["", "A", "a/b", "a?b", "a#b", "ä", "x".repeat(513)])("refuses the key %j", async (row) => {
-    const rows = await table("keys");
-    await expect((async () => rows.get({ partition: "p", row }))()).rejects.toThrow("not a table key");
-    await expect((async () => rows.insert({ partition: row, row: "r" }, 1))()).rejects.toThrow("not a table key");
   });
 
   // What a lost answer looks like: the first attempt is done, and its answer is never seen.
