@@ -50,6 +50,10 @@ const isPure = (name: string): boolean =>
   (name.startsWith("trust/") && name !== "trust/mint.ts") ||
   [
     "assess",
+    "severity-order",
+    "judgement",
+    "hook-words",
+    "bundle-histories",
     "assess-backend",
     "assess-case",
     "assess-owner",

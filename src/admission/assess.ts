@@ -4,10 +4,9 @@ import { assessmentOf } from "./assess-case.ts";
 import { assessLook, assessOperators, assessOwner } from "./assess-owner.ts";
 import { assessSecret } from "./assess-secret.ts";
 import { assessTrust } from "./assess-trust.ts";
-import type { Finding, Severity } from "./finding.ts";
+import type { Finding } from "./finding.ts";
+import { mostSevereFirst } from "./severity-order.ts";
 import type { ClusterSnapshot } from "./snapshot.ts";
-
-const order: Readonly<Record<Severity, number>> = { broken: 0, warning: 1, undetermined: 2, info: 3 };
 
 /**
  * Everything that is wrong with KAI's admission as far as the snapshot shows it, most severe first; of one severity, what
@@ -25,5 +24,5 @@ export function assess(snapshot: ClusterSnapshot): readonly Finding[] {
     ...hooks.flatMap(assessOwner),
     ...assessLook(assessment),
   ];
-  return findings.toSorted((left, right) => order[left.severity] - order[right.severity]);
+  return mostSevereFirst(findings);
 }

@@ -1,12 +1,12 @@
 // What a cluster is and what is wrong with it, for `scan` and `explain`: the one place that puts the findings together.
 import { assess } from "../admission/assess.ts";
-import type { Finding, Severity } from "../admission/finding.ts";
 import { identifyInstallations } from "../admission/owner.ts";
 import { probeFindings } from "../admission/probe-findings.ts";
+import { mostSevereFirst } from "../admission/severity-order.ts";
+import type { Scan } from "../admission/judgement.ts";
 import { type Result, success } from "../result.ts";
 import type { CommandFailure } from "./command-failure.ts";
 import { proveHooks, takeSnapshot } from "./look.ts";
-import type { Scan } from "./scan-judgement.ts";
 import type { Session } from "./session.ts";
 
 /** `prove`: with a dry-run pod, where there is a hook to prove. */
@@ -19,9 +19,4 @@ export async function examine(session: Session, prove: boolean): Promise<Result<
   const probe = await proveHooks(session, snapshot);
   const findings = mostSevereFirst([...scan.findings, ...probeFindings(probe, snapshot)]);
   return success({ ...scan, findings, probe });
-}
-
-function mostSevereFirst(findings: readonly Finding[]): readonly Finding[] {
-  const order: readonly Severity[] = ["broken", "warning", "undetermined", "info"];
-  return order.flatMap((severity) => findings.filter((finding) => finding.severity === severity));
 }

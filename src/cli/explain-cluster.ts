@@ -1,11 +1,12 @@
 // `fleetmend explain` on a cluster: the findings of a scan at length, with every verdict and every refused candidate.
+import { headlineOf } from "../admission/judgement.ts";
 import { type Result, success } from "../result.ts";
 import type { CommandFailure } from "./command-failure.ts";
 import type { ExitCode } from "./exit-code.ts";
 import { judgeHooks, reportExplanation } from "./explain-screen.ts";
 import { scanDocument } from "./scan-document.ts";
 import { examine } from "./examine.ts";
-import { exitCodeFor, headlineOf } from "./scan-judgement.ts";
+import { exitCodeFor } from "./exit-code.ts";
 import { type Session, beforeDeadline, sameFlags } from "./session.ts";
 
 /** Looks, shows all of it, and answers as `scan` does. No dry-run pod is asked for. */

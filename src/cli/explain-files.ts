@@ -1,5 +1,6 @@
 // `fleetmend explain --bundle F --served F --server-name N`: the verdict on two files, with no cluster and no network.
 import path from "node:path";
+import { count } from "../admission/hook-words.ts";
 import { type Result, success } from "../result.ts";
 import { type Explanation, explainVerdict } from "../trust/explain.ts";
 import type { Verdict, VerifyInput } from "../trust/verdict.ts";
@@ -8,7 +9,6 @@ import { type FieldFile, readBundleFile, readServedFile } from "./certificate-fi
 import { utc } from "./certificate-text.ts";
 import type { CommandFailure } from "./command-failure.ts";
 import { type ExitCode, exitCode } from "./exit-code.ts";
-import { count } from "./hook-words.ts";
 import type { FileOptions, OutputOptions } from "./invocation.ts";
 import { verdictDocument } from "./json-document.ts";
 import type { Terminal } from "./terminal.ts";

@@ -5,9 +5,17 @@ import { verdictsOf } from "../admission/hook-verdicts.ts";
 import type { Installation } from "../admission/installation.ts";
 import type { ClusterSnapshot, Hook } from "../admission/snapshot.ts";
 import type { Verdict } from "../trust/verdict.ts";
+import { type Scan, headlineOf } from "../admission/judgement.ts";
 import { utc } from "./certificate-text.ts";
-import { count, describeHooks, distinct, groupFindings, isSameHook, listed, referenceTo } from "./hook-words.ts";
-import { type Scan, headlineOf } from "./scan-judgement.ts";
+import {
+  count,
+  describeHooks,
+  distinct,
+  groupFindings,
+  isSameHook,
+  listed,
+  referenceTo,
+} from "../admission/hook-words.ts";
 import { type ScanWords, describeInstallation, marks, reportNext } from "./scan-screen.ts";
 import { type Paragraph, blank, paragraph, styled } from "./typeset.ts";
 import { reportVerdict, section, verdictMarks } from "./verdict-screen.ts";

@@ -4,7 +4,7 @@ import type { BundleHistory } from "../admission/fresh-connection.ts";
 import { mend, type MendOptions } from "../admission/mend.ts";
 import type { MendOutcome } from "../admission/mend-outcome.ts";
 import type { Step } from "../admission/repair-plan.ts";
-import { changedOnly, withSnapshot, withStep } from "./bundle-histories.ts";
+import { changedOnly, withSnapshot, withStep } from "../admission/bundle-histories.ts";
 import { reportMoment, reportNotes } from "./repair-screen.ts";
 import type { Session } from "./session.ts";
 

@@ -1,9 +1,9 @@
 // The screen of a probe: what was proven of each hook, how, and what was not. Pure.
 import type { HandshakeAnswer, HookProbe, ProbeReport, RefusalPhase } from "../admission/probe-report.ts";
 import type { ClusterSnapshot } from "../admission/snapshot.ts";
+import { count, describeHooks, listed } from "../admission/hook-words.ts";
 import { utc } from "./certificate-text.ts";
 import { type ExitCode, exitCode } from "./exit-code.ts";
-import { count, describeHooks, listed } from "./hook-words.ts";
 import { type Paragraph, type Style, blank, paragraph, styled } from "./typeset.ts";
 
 /** `good`: accepted. `bad`: refused, or at the next connection. `open`: neither was shown. */

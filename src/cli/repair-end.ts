@@ -3,8 +3,8 @@ import type { AccessNeeded, MendOutcome, Observation } from "../admission/mend-o
 import { manifestFor } from "../admission/mend-rights.ts";
 import type { ProbeReport } from "../admission/probe-report.ts";
 import type { Plan, Step } from "../admission/repair-plan.ts";
+import { count } from "../admission/hook-words.ts";
 import { type ExitCode, exitCode } from "./exit-code.ts";
-import { count } from "./hook-words.ts";
 import { reportProbe } from "./probe-screen.ts";
 import {
   describeDone,

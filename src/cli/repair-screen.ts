@@ -1,7 +1,7 @@
 // What a repair shows: the plan before it, each thing as it happens, and what it came to. Pure.
 import type { AccessNeeded, DoneBecause } from "../admission/mend-outcome.ts";
 import type { Advice, Plan, Step } from "../admission/repair-plan.ts";
-import { count, distinct } from "./hook-words.ts";
+import { count, distinct } from "../admission/hook-words.ts";
 import { type Paragraph, blank, command, paragraph, styled } from "./typeset.ts";
 
 /** The steps, each with why and undo, and what is left to a person. */

@@ -5,14 +5,13 @@ import type { AccessNeeded, Observation } from "../admission/mend-outcome.ts";
 import { accessDenied, accessNeededByPlan } from "../admission/mend-rights.ts";
 import { type Result, failure, success } from "../result.ts";
 import { type CommandFailure, apiFailure, wrongUse } from "./command-failure.ts";
-import { type ExitCode, exitCode } from "./exit-code.ts";
+import { type ExitCode, exitCode, exitCodeFor } from "./exit-code.ts";
 import { repairDocument } from "./repair-document.ts";
 import { proveHooks } from "./look.ts";
 import { type LoopEnd, mendUntilDone } from "./mend-loop.ts";
 import { exitCodeAfterRepair } from "./probe-screen.ts";
 import { type RepairEnd, describeEnd, reportRepair } from "./repair-end.ts";
 import { reportPlan } from "./repair-screen.ts";
-import { exitCodeFor } from "./scan-judgement.ts";
 import { type Session, beforeDeadline, sameFlags } from "./session.ts";
 import { paragraph, styled } from "./typeset.ts";
 

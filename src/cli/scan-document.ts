@@ -2,10 +2,10 @@
 import { explainFinding } from "../admission/explain.ts";
 import type { Finding } from "../admission/finding.ts";
 import type { Hook } from "../admission/snapshot.ts";
+import { referenceTo } from "../admission/hook-words.ts";
+import type { Scan } from "../admission/judgement.ts";
 import type { HookVerdict } from "./explain-screen.ts";
-import { referenceTo } from "./hook-words.ts";
 import { type ClusterHead, type Json, head, toJson } from "./json-document.ts";
-import type { Scan } from "./scan-judgement.ts";
 
 /** `scan`, and `explain` on a cluster, which adds the verdicts. */
 export function scanDocument(

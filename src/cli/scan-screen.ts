@@ -4,8 +4,8 @@ import type { FixableBy, Severity } from "../admission/finding.ts";
 import type { Installation } from "../admission/installation.ts";
 import type { HookProbe, ProbeReport } from "../admission/probe-report.ts";
 import type { ClusterSnapshot } from "../admission/snapshot.ts";
-import { type FindingGroup, count, describeHooks, distinct, groupFindings, listed } from "./hook-words.ts";
-import { type Bites, type Scan, bitesOf, headlineOf, isInPart, withoutEchoes } from "./scan-judgement.ts";
+import { type FindingGroup, count, describeHooks, distinct, groupFindings, listed } from "../admission/hook-words.ts";
+import { type Bites, type Scan, bitesOf, headlineOf, isInPart, withoutEchoes } from "../admission/judgement.ts";
 import { type Paragraph, type Piece, type Style, blank, command, paragraph, styled } from "./typeset.ts";
 
 export interface ScanWords {

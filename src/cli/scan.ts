@@ -1,10 +1,11 @@
 // `fleetmend scan`: what is wrong with pod admission, on one screen. Writes nothing to the cluster.
+import { headlineOf } from "../admission/judgement.ts";
 import { type Result, success } from "../result.ts";
 import type { CommandFailure } from "./command-failure.ts";
 import type { ExitCode } from "./exit-code.ts";
 import { scanDocument } from "./scan-document.ts";
 import { examine } from "./examine.ts";
-import { exitCodeFor, headlineOf } from "./scan-judgement.ts";
+import { exitCodeFor } from "./exit-code.ts";
 import { reportScan } from "./scan-screen.ts";
 import { type Session, beforeDeadline, sameFlags } from "./session.ts";
 

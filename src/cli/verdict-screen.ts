@@ -1,7 +1,7 @@
 // A verdict at length: both sides, Go's own text, and every candidate with the reason why it was refused.
 import type { CertificateSummary, Verdict } from "../trust/verdict.ts";
+import { count } from "../admission/hook-words.ts";
 import { describeCertificate, describeRejection, shortFingerprint, utc } from "./certificate-text.ts";
-import { count } from "./hook-words.ts";
 import { type Paragraph, type Style, blank, paragraph, styled } from "./typeset.ts";
 
 export const verdictMarks: Record<Verdict["outcome"], { readonly mark: string; readonly style: Style }> = {

@@ -1,6 +1,6 @@
 // Hooks and findings in few words: what they are called together, and which findings are one and the same to a person.
-import type { Finding, HookReference } from "../admission/finding.ts";
-import type { Hook } from "../admission/snapshot.ts";
+import type { Finding, HookReference } from "./finding.ts";
+import type { Hook } from "./snapshot.ts";
 
 /** `1 pod`, `2 pods`; the plural where it is not the word with an s. */
 export function count(number: number, noun: string, plural = `${noun}s`): string {

@@ -1,8 +1,8 @@
 // What stood in each hook's bundle during one repair, so that its proof can say whether the API server had to connect
 // anew. Pure: values in, values out.
-import type { BundleHistory } from "../admission/fresh-connection.ts";
-import type { Step } from "../admission/repair-plan.ts";
-import type { ClusterSnapshot } from "../admission/snapshot.ts";
+import type { BundleHistory } from "./fresh-connection.ts";
+import type { Step } from "./repair-plan.ts";
+import type { ClusterSnapshot } from "./snapshot.ts";
 import { isSameHook, referenceTo } from "./hook-words.ts";
 
 /** The histories with what `snapshot` shows: written by us or, where an operator has the pen, by it. */

@@ -1,11 +1,9 @@
-// What a scan comes to: the exit code, and the verdict in one sentence, which is the first line on the screen. Pure.
-import type { Finding, FindingKind, HookReference, Severity } from "../admission/finding.ts";
-import type { Installation } from "../admission/installation.ts";
-import type { HookProbe, ProbeReport } from "../admission/probe-report.ts";
-import type { ClusterSnapshot, Hook } from "../admission/snapshot.ts";
-import { type ExitCode, exitCode } from "./exit-code.ts";
+// What a scan comes to: the verdict in one sentence, and when a fault is felt. Pure.
+import type { Finding, FindingKind, HookReference, Severity } from "./finding.ts";
 import { distinct, groupFindings, hooksOf, isSameHook, listed, referenceTo, resourcesOf } from "./hook-words.ts";
-import type { Style } from "./typeset.ts";
+import type { Installation } from "./installation.ts";
+import type { HookProbe, ProbeReport } from "./probe-report.ts";
+import type { ClusterSnapshot, Hook } from "./snapshot.ts";
 
 /** Everything that a scan saw. */
 export interface Scan {
@@ -22,14 +20,7 @@ export type Bites = "now" | "next-connection" | "unknown";
 
 export interface Headline {
   readonly text: string;
-  readonly style: Style;
-}
-
-/** 1 where something is wrong or will be, 2 where only something could not be looked at, else 0. */
-export function exitCodeFor(findings: readonly Finding[]): ExitCode {
-  const has = (severity: Severity): boolean => findings.some((finding) => finding.severity === severity);
-  if (has("broken") || has("warning")) return exitCode.findings;
-  return has("undetermined") ? exitCode.couldNotLook : exitCode.nothingWrong;
+  readonly style: "good" | "warning" | "bad";
 }
 
 /** Faults of the way to the pods: no connection is left that could hide them. */
