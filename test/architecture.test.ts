@@ -91,7 +91,7 @@ const isPure = (name: string): boolean =>
     "hook-results",
     "probe-findings",
   ].some((part) => name === `admission/${part}.ts`) ||
-  ["budget-row", "cluster-row", "decide-mode"].some((part) => name === `fleet/${part}.ts`) ||
+  ["budget-row", "cluster-event", "cluster-row", "decide-mode"].some((part) => name === `fleet/${part}.ts`) ||
   ["alert-card", "card-parts"].some((part) => name === `web/${part}.ts`);
 
 describe("architecture", () => {
