@@ -6,15 +6,15 @@ export interface Listening {
   readonly stop: () => Promise<void>;
 }
 
-/** Listens on a free port of 127.0.0.1. `stop` ends open connections, idle or not. */
-export async function listen(server: Server): Promise<Listening> {
+/** Listens on 127.0.0.1, on a free port unless one is named. `stop` ends open connections, idle or not. */
+export async function listen(server: Server, wanted = 0): Promise<Listening> {
   const open = new Set<{ destroy(): unknown }>();
   server.on("connection", (socket) => {
     open.add(socket);
     socket.once("close", () => open.delete(socket));
   });
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(0, "127.0.0.1", resolve);
+    server.once("error", reject).listen(wanted, "127.0.0.1", resolve);
   });
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("a listening TCP server has a port");

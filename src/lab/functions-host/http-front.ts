@@ -1,0 +1,150 @@
+// The HTTP side of the host: finds the function or the webhook that a request is for, asks for its key, and answers what
+// the function returned. What Event Grid's own endpoint does is in event-grid-webhook.ts.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { timingSafeEqual, createHash } from "node:crypto";
+import type { HttpData } from "./core-types.ts";
+import type { HostedFunction, Trigger } from "./functions-of-app.ts";
+import { answerEventGrid } from "./event-grid-webhook.ts";
+import type { Invoke } from "./invoke.ts";
+import { type RouteMatch, routeMatcher } from "./route-template.ts";
+
+export interface HostKeys {
+  /** Opens every function of authLevel `function`. */
+  readonly default: string;
+  /** Opens everything. */
+  readonly master: string;
+  /** Event Grid's system key. */
+  readonly eventGrid: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+
+export interface HttpFrontParts {
+  readonly functions: readonly HostedFunction[];
+  readonly keys: HostKeys;
+  readonly routePrefix: string;
+  readonly invoke: Invoke;
+}
+
+interface Route {
+  readonly hosted: HostedFunction;
+  readonly trigger: Extract<Trigger, { kind: "http" }>;
+  readonly match: RouteMatch;
+}
+
+// The platform's limit for a request's body is 100 MB (functions-bindings-http-webhook); nobody sends that here.
+const largestBody = 1024 * 1024;
+
+/** Not listening yet. */
+export function createHttpFront(parts: HttpFrontParts): Server {
+  const routes = parts.functions.flatMap((hosted): Route[] => {
+    const { trigger } = hosted;
+    if (trigger.kind !== "http") return [];
+    return [{ hosted, trigger, match: routeMatcher(`${parts.routePrefix}/${trigger.route}`) }];
+  });
+  return createServer((request, response) => {
+    answer(request, routes, parts)
+      .catch((): Answer => ({ status: 500 }))
+      .then((result) => {
+        send(response, result);
+      })
+      // The client has gone.
+      .catch(() => response.destroy());
+  });
+}
+
+function send(response: ServerResponse, { status, headers, body }: Answer): void {
+  response.writeHead(status, headers).end(body);
+}
+
+async function answer(request: IncomingMessage, routes: readonly Route[], parts: HttpFrontParts): Promise<Answer> {
+  const url = new URL(request.url ?? "/", `http://${request.headers.host ?? "127.0.0.1"}`);
+  const body = await bodyOf(request);
+  if (body === undefined) return { status: 413 };
+  const key = headerOf(request, "x-functions-key") ?? url.searchParams.get("code") ?? "";
+  if (url.pathname === "/runtime/webhooks/eventgrid") {
+    if (!isOneOf(key, [parts.keys.eventGrid, parts.keys.master])) return { status: 401 };
+    return answerEventGrid({ request, url, body }, parts.functions, parts.invoke);
+  }
+  for (const route of routes) {
+    const params = route.match(url.pathname);
+    if (params === undefined || !route.trigger.methods.includes(request.method ?? "")) continue;
+    if (!isOneOf(key, keysFor(route, parts.keys))) return { status: 401 };
+    return callFunction(route, { request, url, body, params }, parts.invoke);
+  }
+  return { status: 404 };
+}
+
+/** Undefined: no key is asked for. */
+function keysFor({ trigger }: Route, keys: HostKeys): readonly string[] | undefined {
+  switch (trigger.authLevel) {
+    case "anonymous":
+      return undefined;
+    case "function":
+      return [keys.default, keys.master];
+    case "admin":
+      return [keys.master];
+  }
+}
+
+function isOneOf(given: string, right: readonly string[] | undefined): boolean {
+  if (right === undefined) return true;
+  const hash = (text: string): Buffer => createHash("sha256").update(text).digest();
+  return right.some((key) => timingSafeEqual(hash(key), hash(given)));
+}
+
+interface Call {
+  readonly request: IncomingMessage;
+  readonly url: URL;
+  readonly body: Buffer;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+async function callFunction({ hosted }: Route, call: Call, invoke: Invoke): Promise<Answer> {
+  const { request, url, body, params } = call;
+  const http: HttpData = {
+    method: request.method ?? "GET",
+    url: url.href,
+    nullableHeaders: nullable(Object.keys(request.headers).map((name) => [name, headerOf(request, name) ?? ""])),
+    nullableQuery: nullable([...url.searchParams]),
+    nullableParams: nullable(Object.entries(params)),
+    ...(body.length > 0 ? { body: { bytes: body } } : {}),
+  };
+  const traceParent = headerOf(request, "traceparent");
+  const { returnValue } = await invoke(hosted, {
+    data: { http },
+    ...(traceParent === undefined ? {} : { traceParent }),
+  });
+  const result = returnValue?.http;
+  // A handler that returns nothing answers 204 (isolated model of the Node library).
+  if (result === undefined) return { status: 204 };
+  if ((result.cookies ?? []).length > 0) throw new Error("This local host sets no cookies.");
+  return {
+    status: Number(result.statusCode ?? "200"),
+    headers: { ...result.headers },
+    ...(result.body?.bytes === undefined ? {} : { body: result.body.bytes }),
+  };
+}
+
+const nullable = (entries: readonly (readonly [string, string])[]) =>
+  Object.fromEntries(entries.map(([name, value]) => [name, { value }]));
+
+export function headerOf(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(", ") : value;
+}
+
+/** Undefined where it is too large. */
+async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length <= largestBody) chunks.push(chunk);
+  }
+  return length > largestBody ? undefined : Buffer.concat(chunks);
+}

@@ -1,0 +1,84 @@
+// A timer trigger: waits for the next time of its schedule, runs the function, never two of its runs at a time. What Azure
+// keeps of it in a blob (so that a restart notices a missed run) is kept here only while the host runs.
+// Source: TimerListener.cs of github.com/Azure/azure-webjobs-sdk-extensions.
+import type { HostedFunction, Trigger } from "./functions-of-app.ts";
+import type { Invoke } from "./invoke.ts";
+import type { Log } from "./log-line.ts";
+import { nextOccurrence } from "./schedule.ts";
+
+export interface TimerListener {
+  /** Runs the function now, as the host would at its next time, after a run that is under way. Rejects as it does. */
+  fire(options?: { readonly isPastDue?: boolean }): Promise<void>;
+  stop(): void;
+}
+
+export interface TimerParts {
+  readonly hosted: HostedFunction;
+  readonly trigger: Extract<Trigger, { kind: "timer" }>;
+  readonly invoke: Invoke;
+  readonly log: Log;
+  readonly now: () => Date;
+}
+
+// setTimeout takes 2^31 - 1 ms at the most.
+const longestWaitMs = 24 * 24 * 60 * 60 * 1000;
+// What .NET's default DateTime looks like: the schedule has not run yet.
+const never = "0001-01-01T00:00:00+00:00";
+
+/** Waits already. `fire` works also after `stop`. */
+export function startTimer({ hosted, trigger, invoke, log, now }: TimerParts): TimerListener {
+  let status = { Last: never, Next: nextOccurrence(trigger.schedule, now()).toISOString(), LastUpdated: never };
+  let previous: Promise<unknown> = Promise.resolve();
+  let waiting: NodeJS.Timeout | undefined;
+  let stopped = false;
+
+  async function run(isPastDue: boolean): Promise<void> {
+    const timer = {
+      Schedule: { AdjustForDST: true },
+      // As the extension hands it over: of before this run, so Next is the time that this run is for.
+      ScheduleStatus: trigger.useMonitor ? status : null,
+      IsPastDue: isPastDue,
+    };
+    const began = now();
+    try {
+      await invoke(hosted, { data: { json: JSON.stringify(timer) } });
+    } finally {
+      const at = began.getTime() > Date.parse(status.Next) ? began : new Date(status.Next);
+      const next = nextOccurrence(trigger.schedule, at).toISOString();
+      status = { Last: at.toISOString(), Next: next, LastUpdated: at.toISOString() };
+    }
+  }
+
+  function fire(isPastDue: boolean): Promise<void> {
+    const mine = previous.then(() => run(isPastDue));
+    previous = mine.catch(() => undefined);
+    return mine;
+  }
+
+  function wait(): void {
+    if (stopped) return;
+    const milliseconds = Date.parse(status.Next) - now().getTime();
+    waiting = setTimeout(
+      () => {
+        if (milliseconds > longestWaitMs) wait();
+        // The invocation has logged its failure; the schedule goes on.
+        else
+          void fire(false)
+            .catch(() => undefined)
+            .then(wait);
+      },
+      Math.max(0, Math.min(milliseconds, longestWaitMs)),
+    );
+  }
+
+  log({ level: "information", category: "host", function: hosted.name, message: `Next run at ${status.Next}` });
+  if (trigger.runOnStartup) void fire(false).catch(() => undefined);
+  wait();
+  return {
+    fire: ({ isPastDue = false } = {}) => fire(isPastDue),
+    stop() {
+      stopped = true;
+      clearTimeout(waiting);
+    },
+  };
+}
