@@ -1,27 +1,19 @@
 // Connects to one cluster: the kubeconfig, its credentials, and the calls of ClusterApi over them. The only place that
 // puts the parts of this folder together.
-import { setTimeout } from "node:timers/promises";
 import type { ClusterApi } from "../admission/cluster-api.ts";
 import { failure, success, type Result } from "../result.ts";
-import { clusterCalls } from "./cluster-calls.ts";
+import { clusterOver, type SessionOptions } from "./cluster-over.ts";
 import type { ConnectFailure } from "./connect-failure.ts";
 import { credentialsOf } from "./credentials.ts";
 import { loadKubeConfig } from "./kube-config.ts";
 
-export interface ConnectOptions {
+export interface ConnectOptions extends SessionOptions {
   /** A kubeconfig file. Default: KUBECONFIG, then ~/.kube/config, then the service account of the pod we run in. */
   readonly kubeconfig?: string;
   /** Default: the kubeconfig's current context. */
   readonly context?: string;
-  /** For one attempt of one request, the answer's last byte included. Default 15,000. */
-  readonly requestTimeoutMs?: number;
-  /** For one handshake with one pod. Default 10,000, the default `timeoutSeconds` of a webhook. */
-  readonly handshakeTimeoutMs?: number;
-  /** Objects in one page of a list. Default 250. */
-  readonly pageSize?: number;
   /** Where KUBECONFIG and the proxies are looked up. Default: the process's own. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  readonly sleep?: (milliseconds: number) => Promise<void>;
 }
 
 export interface Connection {
@@ -37,7 +29,7 @@ export interface Connection {
  * in the middle of a repair. Nothing is sent to the cluster: whether it answers shows at the first call.
  */
 export async function connect(options: ConnectOptions = {}): Promise<Result<Connection, ConnectFailure>> {
-  const { environment = process.env, sleep = async (milliseconds: number) => setTimeout(milliseconds) } = options;
+  const { environment = process.env } = options;
   const loaded = await loadKubeConfig({ ...options, environment });
   if (!loaded.ok) return loaded;
   const kubeConfig = loaded.value;
@@ -46,20 +38,8 @@ export async function connect(options: ConnectOptions = {}): Promise<Result<Conn
   const credentials = credentialsOf(kubeConfig);
   const first = await credentials.forRequest();
   if (!first.ok) return first;
-  let requests = 0;
-  const session = {
-    server,
-    credentials,
-    requestTimeoutMs: options.requestTimeoutMs ?? 15_000,
-    handshakeTimeoutMs: options.handshakeTimeoutMs ?? 10_000,
-    pageSize: options.pageSize ?? 250,
-    sleep,
-    countRequest: () => {
-      requests += 1;
-    },
-  };
   return success({
-    cluster: clusterCalls(session, () => requests),
+    cluster: clusterOver(server, credentials, options),
     context: kubeConfig.getCurrentContext(),
     close: credentials.close,
   });

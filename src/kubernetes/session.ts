@@ -1,4 +1,4 @@
-// What every request to one cluster shares. Types and nothing else; connect.ts makes it.
+// What every request to one cluster shares. Types and nothing else; cluster-over.ts makes it.
 import type { Credentials } from "./credentials.ts";
 
 export interface Session {
