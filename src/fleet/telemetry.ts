@@ -6,7 +6,7 @@
  * is left out.
  */
 export const telemetryItems = {
-  availability: ["cluster", "resourceGroup", "run", "state", "mode", "reason"],
+  availability: ["cluster", "resourceGroup", "run", "state", "since", "mode", "reason"],
   finding: [
     "cluster",
     "resourceGroup",
@@ -22,8 +22,8 @@ export const telemetryItems = {
     "reason",
   ],
   repair: ["cluster", "resourceGroup", "run", "state", "outcome", "why", "steps", "object", "reason"],
-  notAssessed: ["cluster", "resourceGroup", "run", "kind", "why", "todo", "passing", "reason"],
-  budget: ["cluster", "resourceGroup", "run", "outcome", "kind", "why"],
+  notAssessed: ["cluster", "resourceGroup", "run", "kind", "since", "why", "todo", "passing", "reason"],
+  budget: ["cluster", "resourceGroup", "run", "outcome", "kind", "until", "why"],
   fleetScanned: ["outcome", "why", "clusters", "sent", "removed"],
   alertCard: ["outcome", "why", "rule", "condition", "cluster"],
   daysToExpiry: ["cluster", "resourceGroup", "run"],
