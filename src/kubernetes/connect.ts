@@ -1,11 +1,13 @@
 // Connects to one cluster: the kubeconfig, its credentials, and the calls of ClusterApi over them. The only place that
 // puts the parts of this folder together.
 import type { ClusterApi } from "../admission/cluster-api.ts";
+import type { OsmoTransport } from "../osmo/osmo-transport.ts";
 import { failure, success, type Result } from "../result.ts";
 import { clusterOver, type SessionOptions } from "./cluster-over.ts";
 import type { ConnectFailure } from "./connect-failure.ts";
 import { credentialsOf } from "./credentials.ts";
 import { loadKubeConfig } from "./kube-config.ts";
+import { osmoThroughPod, type OsmoPod } from "./osmo-through-pod.ts";
 
 export interface ConnectOptions extends SessionOptions {
   /** A kubeconfig file. Default: KUBECONFIG, then ~/.kube/config, then the service account of the pod we run in. */
@@ -20,6 +22,8 @@ export interface Connection {
   readonly cluster: ClusterApi;
   /** The context's name. */
   readonly context: string;
+  /** A way to OSMO through one of its pods, with the rights of this connection (get and create on pods/portforward). */
+  readonly osmoThrough: (pod: OsmoPod) => OsmoTransport;
   /** Closes the kept connections, so that the process can end. Calls after it open new ones. */
   close(): void;
 }
@@ -41,6 +45,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Result<Conn
   return success({
     cluster: clusterOver(server, credentials, options),
     context: kubeConfig.getCurrentContext(),
+    osmoThrough: (pod) => osmoThroughPod(session, pod),
     close: credentials.close,
   });
 }

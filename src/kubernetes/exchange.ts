@@ -7,7 +7,7 @@ import type { ApiFailure } from "../admission/cluster-api.ts";
 import { failure, success, type Result } from "../result.ts";
 
 export interface ExchangeRequest {
-  readonly method: "GET" | "POST" | "PUT" | "PATCH";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly url: URL;
   /** TLS options, agent and headers. */
   readonly options: https.RequestOptions;

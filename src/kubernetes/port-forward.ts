@@ -25,7 +25,7 @@ async function handshakeOnce(session: Session, target: PodPort): Promise<Handsha
   const deadline = AbortSignal.timeout(session.handshakeTimeoutMs);
   const late = `no TLS handshake with ${target.pod}:${target.port} within ${session.handshakeTimeoutMs / 1000} s`;
   const headers = { ...options.value.headers, "User-Agent": "fleetmend" };
-  const opened = await openPodTunnel(urlOf(session.server, target), { ...options.value, headers }, deadline);
+  const opened = await openPodTunnel(portForwardUrl(session.server, target), { ...options.value, headers }, deadline);
   if (!opened.ok) {
     if (deadline.aborted) return final("timeout", late);
     return upgradeFailure(opened.error, target.namespace, session.credentials.withoutSecrets);
@@ -42,7 +42,8 @@ async function handshakeOnce(session: Session, target: PodPort): Promise<Handsha
   }
 }
 
-function urlOf(server: string, { namespace, pod, port }: PodPort): URL {
+/** The address of the tunnel to one port of a pod. */
+export function portForwardUrl(server: string, { namespace, pod, port }: Omit<PodPort, "serverName">): URL {
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(pod)}/portforward`;
   const url = new URL(`${server}${path}?ports=${port}`);
   url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
