@@ -30,5 +30,5 @@ export async function connectServer(options: ServerConnectOptions): Promise<Resu
   const credentials = await serverCredentials({ server, caPem: options.caPem, environment }, options.login);
   if (!credentials.ok) return credentials;
   const { close } = credentials.value;
-  return success({ api: clusterOver(server, credentials.value, options), close });
+  return success({ api: clusterOver(server, credentials.value, options).cluster, close });
 }

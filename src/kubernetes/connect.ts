@@ -1,13 +1,10 @@
 // Connects to one cluster: the kubeconfig, its credentials, and the calls of ClusterApi over them. The only place that
 // puts the parts of this folder together.
-import type { ClusterApi } from "../admission/cluster-api.ts";
-import type { OsmoTransport } from "../osmo/osmo-transport.ts";
 import { failure, success, type Result } from "../result.ts";
-import { clusterOver, type SessionOptions } from "./cluster-over.ts";
+import { clusterOver, type ClusterSession, type SessionOptions } from "./cluster-over.ts";
 import type { ConnectFailure } from "./connect-failure.ts";
 import { credentialsOf } from "./credentials.ts";
 import { loadKubeConfig } from "./kube-config.ts";
-import { osmoThroughPod, type OsmoPod } from "./osmo-through-pod.ts";
 
 export interface ConnectOptions extends SessionOptions {
   /** A kubeconfig file. Default: KUBECONFIG, then ~/.kube/config, then the service account of the pod we run in. */
@@ -18,12 +15,9 @@ export interface ConnectOptions extends SessionOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
-export interface Connection {
-  readonly cluster: ClusterApi;
+export interface Connection extends ClusterSession {
   /** The context's name. */
   readonly context: string;
-  /** A way to OSMO through one of its pods, with the rights of this connection (get and create on pods/portforward). */
-  readonly osmoThrough: (pod: OsmoPod) => OsmoTransport;
   /** Closes the kept connections, so that the process can end. Calls after it open new ones. */
   close(): void;
 }
@@ -43,9 +37,8 @@ export async function connect(options: ConnectOptions = {}): Promise<Result<Conn
   const first = await credentials.forRequest();
   if (!first.ok) return first;
   return success({
-    cluster: clusterOver(server, credentials, options),
+    ...clusterOver(server, credentials, options),
     context: kubeConfig.getCurrentContext(),
-    osmoThrough: (pod) => osmoThroughPod(session, pod),
     close: credentials.close,
   });
 }
