@@ -8,6 +8,8 @@ export default function setUp(): () => void {
   const folder = mkdtempSync(path.join(tmpdir(), "fleetmend-run-"));
   // What os.tmpdir() reads, here and in the workers and processes that inherit our environment.
   process.env.TMPDIR = folder;
+  // The Azure SDKs read it once, when a process first makes a client: Azurite is never behind the lab's proxy.
+  process.env.NO_PROXY = "127.0.0.1,localhost";
   return () => {
     rmSync(folder, { recursive: true, force: true });
   };
