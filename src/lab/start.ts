@@ -1,11 +1,12 @@
-// Starts the lab: one simulated cluster with KAI's family A, in this process and on the wire, and a kubeconfig for it.
+// Starts the lab: one simulated cluster with one of KAI's families, in this process and on the wire, and a kubeconfig for it.
 // Nothing deployed imports this. Nothing is left behind once `stop` has resolved.
 import { randomBytes } from "node:crypto";
-import { mintCertificate } from "../trust/mint.ts";
+import { createAuthority } from "./authority.ts";
 import { startCluster, type ClusterOptions, type PodAnswer } from "./cluster.ts";
-import { faults, type Fault } from "./kai/faults.ts";
+import { inject, type Fault } from "./kai/faults.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
 import { startApiServer } from "./kubernetes/api-server.ts";
+import { version } from "./kubernetes/version.ts";
 import { rightsOf, type Capability } from "./kubernetes/capability-rights.ts";
 
 export type { Fault } from "./kai/faults.ts";
@@ -33,35 +34,33 @@ export interface Lab {
   readonly stop: () => Promise<void>;
 }
 
-// The release that the contract scenarios compare the lab with.
-const version = {
-  major: "1",
-  minor: "37",
-  gitVersion: "v1.37.2",
-  gitTreeState: "clean",
-  goVersion: "go1.26.8",
-  compiler: "gc",
-  platform: "linux/amd64",
-};
-
 /** Ready, and healthy, when it resolves. The caller stops it. */
 export async function startLab(options: LabOptions = {}): Promise<Lab> {
   const cluster = await startCluster(options);
   const { store, clients, kubelet, now, createPod } = cluster;
   const users = await Promise.all(Object.keys(contexts).map((capability) => userFor(capability as Capability)));
-  const serving = await servingCertificate(now());
-  const server = await startApiServer({ store, clients, kubelet, now, serving, users, version });
+  const authority = await createAuthority("fleetmend lab CA", now());
+  const serving = await authority.certify({ ipAddresses: ["127.0.0.1"] });
+  const server = await startApiServer({
+    store,
+    clients,
+    kubelet,
+    now,
+    serving,
+    version,
+    authenticate: ({ authorization }) => users.find(({ token }) => authorization === `Bearer ${token}`),
+  });
   const url = `https://127.0.0.1:${String(server.port)}`;
   const kubeconfig = await writeKubeconfig({
     url,
-    caPem: serving.caPem,
+    caPem: authority.caPem,
     users,
     currentContext: contexts[options.capability ?? "repair"],
   });
   return {
     kubeconfig: kubeconfig.file,
     url,
-    inject: (fault) => faults[fault](cluster),
+    inject: (fault) => inject(cluster, fault),
     heal: cluster.upgradeKai,
     createPod,
     restartApiServer: () => {
@@ -79,20 +78,4 @@ async function userFor(capability: Capability) {
   const token = randomBytes(32).toString("base64url");
   const rights = await rightsOf(capability);
   return { name: `fleetmend-${capability}`, context: contexts[capability], token, rights };
-}
-
-const tenYears = 10 * 365 * 24 * 60 * 60 * 1000;
-
-/** A CA of the lab's own, and a certificate of it for 127.0.0.1. */
-async function servingCertificate(at: Date): Promise<{ cert: string; key: string; caPem: string }> {
-  const validity = { notBefore: new Date(at.getTime() - 3_600_000), notAfter: new Date(at.getTime() + tenYears) };
-  const ca = await mintCertificate({ subject: "fleetmend lab CA", ca: true, keyUsage: ["keyCertSign"], ...validity });
-  const leaf = await mintCertificate({
-    subject: "kube-apiserver",
-    issuer: ca,
-    ipAddresses: ["127.0.0.1"],
-    extendedKeyUsage: ["serverAuth"],
-    ...validity,
-  });
-  return { cert: leaf.pem, key: leaf.keyPem, caPem: ca.pem };
 }

@@ -1,4 +1,4 @@
-// A cluster with KAI in memory: the objects that real KAI left behind (test/recorded/kai), with minted pairs, and the moves
+// A cluster with KAI in memory: the objects that real KAI left behind (src/lab/kai/recorded), with minted pairs, and the moves
 // that the world makes by itself: the kubelet refreshes mounts, certwatcher loads what fits, kai-operator reconciles,
 // Deployments replace their pods. One clock, moved by hand. Whether a hook is accepted is asked of the verdict.
 import { X509Certificate, createPrivateKey } from "node:crypto";
@@ -461,7 +461,7 @@ function loadRecorded(version: KaiVersion): readonly Recorded[] {
 }
 
 function parseRecorded(version: KaiVersion): readonly Recorded[] {
-  const folder = path.join(import.meta.dirname, "..", "recorded", "kai", version);
+  const folder = path.join(import.meta.dirname, "..", "..", "src", "lab", "kai", "recorded", version);
   return Object.entries(collections).flatMap(([file, collection]) => {
     const text = readIfThere(path.join(folder, `${file}.yaml`));
     if (text === undefined) return [];

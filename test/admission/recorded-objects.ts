@@ -1,4 +1,4 @@
-// The recorded objects of KAI installations (test/recorded/kai), and how a test changes them. Pods and private keys were
+// The recorded objects of KAI installations (src/lab/kai/recorded), and how a test changes them. Pods and private keys were
 // not recorded: pods are made from their endpoints and Deployments, pairs are minted.
 import { readFileSync } from "node:fs";
 import path from "node:path";
@@ -94,7 +94,7 @@ export interface Recording {
   kaiConfig?: KubeObject & { spec: Record<string, unknown> };
 }
 
-const folder = path.join(import.meta.dirname, "..", "recorded", "kai");
+const folder = path.join(import.meta.dirname, "..", "..", "src", "lab", "kai", "recorded");
 
 const parsed = new Map<string, Recording>();
 

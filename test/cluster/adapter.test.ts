@@ -10,7 +10,7 @@ import { ApiError } from "./api.ts";
 import { openClusterUnderTest } from "./cluster-under-test.ts";
 import { accessOf, users } from "./control-plane.ts";
 import { uninstall } from "./kai/install.ts";
-import type { KubeObject, Pod } from "./kube-object.ts";
+import type { KubeObject, Pod } from "../../src/lab/kai/kube-object.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
 import { servingCertificates, type World } from "./world.ts";
 

@@ -5,7 +5,7 @@ import { verifyServed } from "../../src/trust/verify.ts";
 import { readBundles } from "./holder.ts";
 import { probeNamespace, type Installed } from "./kai/install.ts";
 import { podsOf } from "./kai/installed-pods.ts";
-import { kaiNamespace } from "./kai/recorded.ts";
+import { kaiNamespace } from "../../src/lab/kai/recorded.ts";
 import { servedLeaf } from "./served-leaf.ts";
 
 export const probePod = {

@@ -1,7 +1,7 @@
 // A plain client of our API server for everything that the tests' world does: no retries, no SDK, each request visible.
 // fleetmend itself never uses it.
 import https from "node:https";
-import type { KubeObject } from "./kube-object.ts";
+import type { KubeObject } from "../../src/lab/kai/kube-object.ts";
 
 export interface Access {
   /** `https://127.0.0.1:port`. */

@@ -2,7 +2,7 @@
 import { inject } from "vitest";
 import "./global-setup.ts";
 import { prepareCluster, uninstall } from "./kai/install.ts";
-import { kaiNamespace } from "./kai/recorded.ts";
+import { kaiNamespace } from "../../src/lab/kai/recorded.ts";
 import { applyRights } from "./rights.ts";
 import { until } from "./until.ts";
 import { startWorld, testSettings, type World, type WorldSettings } from "./world.ts";

@@ -12,11 +12,11 @@ import { accessOf } from "./control-plane.ts";
 import { startFaultProxy, type FaultProxy, type ProxyAction } from "./fault-proxy.ts";
 import { inject } from "./faults.ts";
 import { readBundles, writeBundle } from "./holder.ts";
-import { families, type FamilyName } from "./kai/families.ts";
+import { families, type FamilyName } from "../../src/lab/kai/families.ts";
 import { installFamily, probeNamespace, uninstall } from "./kai/install.ts";
 import { podsOf } from "./kai/installed-pods.ts";
 import { servedLeaf } from "./served-leaf.ts";
-import type { KubeObject } from "./kube-object.ts";
+import type { KubeObject } from "../../src/lab/kai/kube-object.ts";
 import { until } from "./until.ts";
 import type { World } from "./world.ts";
 

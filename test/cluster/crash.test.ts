@@ -15,12 +15,12 @@ import { startFaultProxy, type FaultProxy, type ProxyAction } from "./fault-prox
 import type { ProxiedRequest } from "./proxied-request.ts";
 import { inject } from "./faults.ts";
 import { readBundles, writeBundle } from "./holder.ts";
-import type { FamilyName } from "./kai/families.ts";
+import type { FamilyName } from "../../src/lab/kai/families.ts";
 import { installFamily, uninstall, type Installed } from "./kai/install.ts";
 import { secretsPath } from "./kai/pair.ts";
-import { kaiNamespace } from "./kai/recorded.ts";
+import { kaiNamespace } from "../../src/lab/kai/recorded.ts";
 import { runRepair, startClock, type RepairRun, type RepairSetting } from "./repair-under-test.ts";
-import type { Secret } from "./kube-object.ts";
+import type { Secret } from "../../src/lab/kai/kube-object.ts";
 import type { World } from "./world.ts";
 
 const isFull = process.env.FLEETMEND_FULL_MATRIX === "1";

@@ -5,7 +5,7 @@ import { createServer as createHttpServer, type IncomingMessage } from "node:htt
 import { connect, type Socket } from "node:net";
 import { rmSync } from "node:fs";
 import type { Duplex } from "node:stream";
-import type { EndpointSlice, Service } from "./kube-object.ts";
+import type { EndpointSlice, Service } from "../../src/lab/kai/kube-object.ts";
 
 /** Something that listens on a port of a pod. */
 export interface PodServer {

@@ -3,15 +3,15 @@
 import { mintKaiCertificate, type MintedCertificate } from "../../src/trust/mint.ts";
 import { holderCollection, writeBundle } from "./holder.ts";
 import { removeClusterPolicy } from "./kai/crds.ts";
-import type { Component } from "./kai/families.ts";
+import type { Component } from "../../src/lab/kai/families.ts";
 import { configsPath, deploymentsPath, upgradeWithHooks } from "./kai/helm.ts";
 import { probeNamespace, type Installed } from "./kai/install.ts";
 import { endpointsOf, everyPodServesItsSecret, nameIn, operatorPods, podsNamed, podsOf } from "./kai/installed-pods.ts";
 import { bundlesHold, replacePairEverywhere, rotate, spoilBundle, writeNewPair } from "./kai/pair-change.ts";
 import { mintPair, pairData, secretsPath, writePair } from "./kai/pair.ts";
-import { kaiNamespace } from "./kai/recorded.ts";
+import { kaiNamespace } from "../../src/lab/kai/recorded.ts";
 import { deploymentsAreReady } from "./kai/rollout.ts";
-import type { Secret } from "./kube-object.ts";
+import type { Secret } from "../../src/lab/kai/kube-object.ts";
 import { until } from "./until.ts";
 import { warmConnections } from "./warm-connections.ts";
 

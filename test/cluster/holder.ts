@@ -1,7 +1,7 @@
 // Where webhook configurations are found, and reading and patching their bundles for set-up.
 import type { Api } from "./api.ts";
-import type { HolderName } from "./kai/families.ts";
-import type { WebhookConfiguration } from "./kube-object.ts";
+import type { HolderName } from "../../src/lab/kai/families.ts";
+import type { WebhookConfiguration } from "../../src/lab/kai/kube-object.ts";
 
 export const holderCollection = (kind: HolderName["kind"]): string =>
   `/apis/admissionregistration.k8s.io/v1/${kind}webhookconfigurations`;

@@ -6,11 +6,11 @@ import { parse } from "yaml";
 import { openClusterUnderTest } from "./cluster-under-test.ts";
 import { inject, type FaultName } from "./faults.ts";
 import { holderCollection, holderPath, readBundles, writeBundle } from "./holder.ts";
-import { families, type FamilyName } from "./kai/families.ts";
+import { families, type FamilyName } from "../../src/lab/kai/families.ts";
 import { configsPath, deploymentsPath, servicesPath } from "./kai/helm.ts";
 import { installFamily, probeNamespace, uninstall } from "./kai/install.ts";
 import { secretsPath } from "./kai/pair.ts";
-import type { KubeObject } from "./kube-object.ts";
+import type { KubeObject } from "../../src/lab/kai/kube-object.ts";
 import { until } from "./until.ts";
 import type { World } from "./world.ts";
 
@@ -66,7 +66,17 @@ describe("an installed family", () => {
   it.each(familyNames)("%s has the objects of real KAI, managedFields included", async (name) => {
     await installFamily(world, name);
     for (const [kind, collection] of Object.entries(collections)) {
-      const file = path.join(import.meta.dirname, "..", "recorded", "kai", families[name].version, `${kind}.yaml`);
+      const file = path.join(
+        import.meta.dirname,
+        "..",
+        "..",
+        "src",
+        "lab",
+        "kai",
+        "recorded",
+        families[name].version,
+        `${kind}.yaml`,
+      );
       const recorded = (parse(readFileSync(file, "utf8")) as { items: readonly KubeObject[] }).items;
       const { items } = await world.admin.list<KubeObject>(collection);
       // The recordings of these two kinds were made without managedFields.

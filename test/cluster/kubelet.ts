@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError, isFromServer, type Api } from "./api.ts";
 import type { PodAddress, PodServer } from "./egress.ts";
-import { keyOf, type Pod, type Secret } from "./kube-object.ts";
+import { keyOf, type Pod, type Secret } from "../../src/lab/kai/kube-object.ts";
 import { now, statusOf, type Reported } from "./pod-status.ts";
 import { watch } from "./watch.ts";
 

@@ -15,7 +15,7 @@ import { openClusterUnderTest } from "./cluster-under-test.ts";
 import { accessOf } from "./control-plane.ts";
 import { hasFault, inject, type FaultName } from "./faults.ts";
 import { readBundles, writeBundle } from "./holder.ts";
-import { families } from "./kai/families.ts";
+import { families } from "../../src/lab/kai/families.ts";
 import { installFamily, probeNamespace, uninstall, type Installed } from "./kai/install.ts";
 import { podsOf } from "./kai/installed-pods.ts";
 import { mintPair, pairData, writePair } from "./kai/pair.ts";

@@ -6,7 +6,7 @@ import { Command, Option } from "commander";
 import { GoMissing } from "./build.ts";
 import { familyNames, startPlayground } from "./playground.ts";
 import { listenForLines, sendLine } from "./remote-control.ts";
-import type { FamilyName } from "./kai/families.ts";
+import type { FamilyName } from "../../src/lab/kai/families.ts";
 
 const folder = path.join(import.meta.dirname, "..", "..", ".cache", "cluster");
 const say = (line: string): void => void process.stdout.write(`${line}\n`);

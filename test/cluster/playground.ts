@@ -5,7 +5,7 @@ import path from "node:path";
 import { buildControlPlane } from "./build.ts";
 import { accessOf, startControlPlane, users, type User } from "./control-plane.ts";
 import { faultDescriptions, faultNames, hasFault, inject, type FaultName } from "./faults.ts";
-import { families, type FamilyName } from "./kai/families.ts";
+import { families, type FamilyName } from "../../src/lab/kai/families.ts";
 import { installFamily, prepareCluster, uninstall, type Installed } from "./kai/install.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
 import { applyRights } from "./rights.ts";

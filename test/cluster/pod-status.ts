@@ -1,5 +1,5 @@
 // The status that the kubelet reports of a pod, as a pure function of what it knows.
-import type { Pod } from "./kube-object.ts";
+import type { Pod } from "../../src/lab/kai/kube-object.ts";
 
 /** What the status is made of. */
 export interface Reported {

@@ -22,7 +22,7 @@ import { openClusterUnderTest } from "./cluster-under-test.ts";
 import { startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
 import { inject, type FaultName } from "./faults.ts";
 import { holderPath, readBundles, writeBundle } from "./holder.ts";
-import type { FamilyName, HolderName } from "./kai/families.ts";
+import type { FamilyName, HolderName } from "../../src/lab/kai/families.ts";
 import { servicesPath } from "./kai/helm.ts";
 import { installFamily, probeNamespace, uninstall, type Installed } from "./kai/install.ts";
 import { until } from "./until.ts";

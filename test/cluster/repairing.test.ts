@@ -9,12 +9,12 @@ import { openClusterUnderTest } from "./cluster-under-test.ts";
 import { startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
 import { hasFault, inject, type FaultName } from "./faults.ts";
 import { holderCollection, readBundles, writeBundle } from "./holder.ts";
-import { families, type FamilyName } from "./kai/families.ts";
+import { families, type FamilyName } from "../../src/lab/kai/families.ts";
 import { installFamily, probeNamespace, uninstall, type Installed } from "./kai/install.ts";
 import { podsOf } from "./kai/installed-pods.ts";
 import { mintPair, pairData, secretsPath, writePair } from "./kai/pair.ts";
-import { kaiNamespace } from "./kai/recorded.ts";
-import type { KubeObject, Secret } from "./kube-object.ts";
+import { kaiNamespace } from "../../src/lab/kai/recorded.ts";
+import type { KubeObject, Secret } from "../../src/lab/kai/kube-object.ts";
 import { brief, jumpingClock, repairUntilDone, type Repaired, type RepairSettings } from "./repair-loop.ts";
 import type { World } from "./world.ts";
 

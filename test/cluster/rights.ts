@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { parseAllDocuments } from "yaml";
 import type { Api } from "./api.ts";
-import type { KubeObject } from "./kube-object.ts";
+import type { KubeObject } from "../../src/lab/kai/kube-object.ts";
 
 const folder = path.join(import.meta.dirname, "..", "..", "infra", "kubernetes");
 

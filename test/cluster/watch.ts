@@ -4,7 +4,7 @@ import https from "node:https";
 import type { IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Api } from "./api.ts";
-import { keyOf, type KubeObject } from "./kube-object.ts";
+import { keyOf, type KubeObject } from "../../src/lab/kai/kube-object.ts";
 
 export interface Watched<T extends KubeObject> {
   /** By `namespace/name`. */

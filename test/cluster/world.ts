@@ -12,7 +12,7 @@ import {
   type Process,
   type Program,
 } from "./kubelet.ts";
-import { keyOf, type EndpointSlice, type Pod, type Service } from "./kube-object.ts";
+import { keyOf, type EndpointSlice, type Pod, type Service } from "../../src/lab/kai/kube-object.ts";
 import { watch } from "./watch.ts";
 
 export interface WorldSettings extends KubeletSettings {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, it } from "vitest";
 import { startLab, type Lab } from "../../src/lab/start.ts";
 import { connect, type Connection } from "../../src/kubernetes/connect.ts";
-import { keyPool } from "./key-pool.ts";
+import { keyPool } from "../../src/lab/key-pool.ts";
 import { scenarios } from "./scenarios.ts";
 
 const keys = keyPool();

@@ -28,7 +28,7 @@ afterAll(() => lab.stop());
 const get = async (url: string): Promise<unknown> => (await rawCall(lab.kubeconfig, url)).body;
 
 function recorded(file: string): Record<string, unknown> {
-  const text = readFileSync(path.join(import.meta.dirname, "../recorded/kai/v0.5.5", file), "utf8");
+  const text = readFileSync(path.join(import.meta.dirname, "../../src/lab/kai/recorded/v0.5.5", file), "utf8");
   const [first] = (parse(text) as { items: Record<string, unknown>[] }).items;
   if (first === undefined) throw new Error(`${file} is empty`);
   return first;

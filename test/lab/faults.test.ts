@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { connect, type Connection } from "../../src/kubernetes/connect.ts";
 import { startLab, type Fault, type Lab } from "../../src/lab/start.ts";
-import { keyPool } from "../contract/key-pool.ts";
+import { keyPool } from "../../src/lab/key-pool.ts";
 import {
   dryRun,
   mutating,

@@ -1,51 +1,53 @@
 // What KAI's helm hooks of v0.2 to v0.8 do (cmd/webhookmanager): the pre hook always makes a new pair, the post hook copies
 // it into every bundle, and both clean up behind them when they succeed. A drift is the first without the second.
-import { mintKaiCertificate, type KeyPair } from "../../trust/mint.ts";
-import { resources, type Resource } from "../kubernetes/resources.ts";
-import type { Store } from "../kubernetes/store.ts";
-import type { StoredObject } from "../kubernetes/stored-object.ts";
-import type { ServingPair } from "./webhook-server.ts";
-import * as familyA from "./family-a.ts";
-
-/** The holders that the post hook writes, by resource. */
-export const holders = [resources.mutatingWebhookConfigurations, resources.validatingWebhookConfigurations] as const;
+import { resources } from "../kubernetes/resources.ts";
+import { certificatesOf, mintPair, setBundle, writePair, type KaiInstallation } from "./installation.ts";
 
 const manager = "webhookmanager";
 
-export interface HookOptions {
-  readonly store: Store;
-  readonly namespace: string;
-  readonly now: () => Date;
-  /** The key pair of the next certificate that is made. */
-  readonly keys: () => Promise<KeyPair>;
+// The Jobs of the admission component, by its Service: v0.3 to v0.5 have one for the whole release
+// (deployments/kai-scheduler/templates).
+const jobNames = {
+  A: { pre: "pre-install-hook", post: "post-install-hook" },
+  B: { pre: "binder-pre-install-job", post: "binder-webhook-job" },
+  C: { pre: "kai-admission-pre-install-job", post: "admission-webhook-job" },
+} as const;
+
+function jobsOf({ family }: KaiInstallation): { readonly pre: string; readonly post: string } {
+  if (family.name === "D1" || family.name === "D4") throw new Error(`family ${family.name} has no hook Jobs`);
+  return jobNames[family.name];
 }
 
-/** `pre-install,pre-upgrade`, `--upsert-secret`: a new pair, even where the present one is good. */
-export async function runPreHook(options: HookOptions): Promise<void> {
-  const serverName = familyA.serverNameIn(options.namespace);
-  const minted = await mintKaiCertificate({ serverName, notBefore: options.now(), keys: await options.keys() });
-  writePair(options, { certificates: minted.pem, key: minted.keyPem }, manager);
-  cleanUp(options);
+/** `pre-install,pre-upgrade`, `--upsert-secret`: a new pair for each component, even where the present one is good. */
+export async function runPreHook(kai: KaiInstallation): Promise<void> {
+  for (const component of kai.family.components) {
+    const { pem, keyPem } = await mintPair(kai, component);
+    writePair(kai, { component, pair: { certificates: pem, key: keyPem }, by: manager });
+  }
+  cleanUp(kai);
 }
 
-/** `post-install,post-upgrade`, `--patch-webhooks`: the bytes of `tls.crt` into every entry of both holders. */
-export function runPostHook(options: HookOptions): void {
-  const bundle = certificatesOf(options);
-  for (const resource of holders) setBundle(options, resource, bundle, manager);
-  cleanUp(options);
+/** `post-install,post-upgrade`, `--patch-webhooks`: the bytes of `tls.crt` into every entry of the component's holders. */
+export function runPostHook(kai: KaiInstallation): void {
+  for (const component of kai.family.components) {
+    const bundle = certificatesOf(kai, component);
+    for (const holder of component.holders) setBundle(kai, { holder, bundle, by: manager });
+  }
+  cleanUp(kai);
 }
 
 /** `helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded`, on the Jobs and on what they run as. */
-function cleanUp({ store, namespace }: HookOptions): void {
-  for (const name of ["pre-install-hook", "post-install-hook"]) {
-    store.remove({ resource: resources.jobs, namespace, name });
-  }
+function cleanUp(kai: KaiInstallation): void {
+  const { store, namespace } = kai;
+  for (const name of Object.values(jobsOf(kai))) store.remove({ resource: resources.jobs, namespace, name });
   store.remove({ resource: resources.serviceAccounts, namespace, name: manager });
 }
 
 /** A hook Job that ended and was not cleaned up, and the hooks' ServiceAccount: traces of a helm run that broke off. */
-export function leaveBehind({ store, namespace, now }: HookOptions, job: string, how: "Complete" | "Failed"): void {
+export function leaveBehind(kai: KaiInstallation, hook: "pre" | "post", how: "Complete" | "Failed"): void {
+  const { store, namespace, now } = kai;
   const writer = { manager: "helm", at: now() };
+  const job = jobsOf(kai)[hook];
   const jobKey = { resource: resources.jobs, namespace, name: job };
   const accountKey = { resource: resources.serviceAccounts, namespace, name: manager };
   if (store.get(jobKey) === undefined) {
@@ -57,43 +59,4 @@ export function leaveBehind({ store, namespace, now }: HookOptions, job: string,
     );
   }
   if (store.get(accountKey) === undefined) store.create(accountKey, { metadata: { name: manager } }, writer);
-}
-
-/** Puts a pair into the serving Secret; a part that is left out stays as it is. */
-export function writePair({ store, namespace, now }: HookOptions, pair: Partial<ServingPair>, by: string): void {
-  const key = { resource: resources.secrets, namespace, name: familyA.secretName };
-  const data = {
-    ...(pair.certificates === undefined ? {} : { "tls.crt": Buffer.from(pair.certificates).toString("base64") }),
-    ...(pair.key === undefined ? {} : { "tls.key": Buffer.from(pair.key).toString("base64") }),
-  };
-  const writer = { manager: by, at: now() };
-  const merge = (present: StoredObject): StoredObject => ({ ...present, data: { ...Object(present.data), ...data } });
-  if (store.update(key, merge, writer) !== undefined) return;
-  store.create(key, { metadata: { name: familyA.secretName }, data, type: "Opaque" }, writer);
-}
-
-/** `data["tls.crt"]` of the serving Secret, as text. */
-export function certificatesOf({ store, namespace }: HookOptions): string {
-  const secret = store.get({ resource: resources.secrets, namespace, name: familyA.secretName });
-  const data = (secret?.data ?? {}) as Readonly<Record<string, string>>;
-  return Buffer.from(data["tls.crt"] ?? "", "base64").toString("utf8");
-}
-
-/** The same bundle into every entry of a holder; undefined takes the field away. */
-export function setBundle(options: HookOptions, resource: Resource, bundle: string | undefined, by: string): void {
-  const key = { resource, namespace: "", name: familyA.configurationName };
-  const change = (present: StoredObject): StoredObject => {
-    const webhooks = (present.webhooks ?? []) as readonly { readonly clientConfig: { readonly service: unknown } }[];
-    return {
-      ...present,
-      webhooks: webhooks.map((webhook) => ({
-        ...webhook,
-        clientConfig: {
-          ...(bundle === undefined ? {} : { caBundle: Buffer.from(bundle).toString("base64") }),
-          service: webhook.clientConfig.service,
-        },
-      })),
-    };
-  };
-  options.store.update(key, change, { manager: by, at: options.now() });
 }

@@ -5,6 +5,9 @@ import { createServer } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { listen } from "../listen.ts";
 
+/** The container's port, the same in all families. */
+export const webhookPort = 9443;
+
 /** The two files of the mounted Secret: `tls.crt` and `tls.key`, PEM. */
 export interface ServingPair {
   readonly certificates: string;

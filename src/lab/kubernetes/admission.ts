@@ -1,6 +1,6 @@
 // Admission of a pod create as the API server does it: which hooks are called, in which order, and what the caller is
 // told when one fails (k8s.io/apiserver pkg/admission/plugin/webhook). Every hook really is called. Hooks of the lab
-// allow what reaches them and change nothing; matchConditions (CEL) are not evaluated, and said so.
+// allow what reaches them and change nothing. Of matchConditions (CEL) only KAI's is evaluated; any other is said.
 import { randomUUID } from "node:crypto";
 import * as v from "valibot";
 import { resources, type Resource } from "./resources.ts";
@@ -54,11 +54,20 @@ function isForPodCreate({ apiGroups, apiVersions, operations, resources: names }
 
 /** What is told of a hook that failed; undefined where it answered, or may fail (`failurePolicy: Ignore`). */
 async function problemOf(hook: Webhook, create: PodCreate, clients: WebhookClients): Promise<string | undefined> {
-  if (hook.matchConditions.length > 0) return "the lab does not evaluate matchConditions";
+  const conditions = hook.matchConditions.map(({ expression }) => schedulerNameIs(expression, create.pod));
+  if (conditions.includes(undefined)) return "the lab evaluates no matchCondition but KAI's";
+  if (conditions.includes(false)) return undefined;
   const uid = randomUUID();
   const answered = await clients.call(hook, reviewOf(uid, create));
   if (answered.ok) return wrongAnswer(answered.value, uid);
   return hook.failurePolicy === "Ignore" ? undefined : `failed calling webhook "${hook.name}": ${answered.error}`;
+}
+
+/** KAI's `scheduler-name-match` since v0.13; undefined for any other expression. */
+function schedulerNameIs(expression: string, pod: StoredObject): boolean | undefined {
+  const [, name] = /^object\.spec\.schedulerName == '([^']*)'$/.exec(expression) ?? [];
+  const { schedulerName = "default-scheduler" } = pod.spec as { readonly schedulerName?: string };
+  return name === undefined ? undefined : schedulerName === name;
 }
 
 const reviewResponse = v.object({

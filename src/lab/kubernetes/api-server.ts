@@ -1,8 +1,11 @@
-// The lab's kube-apiserver on the wire: TLS, a bearer token, authorization, and the paths that fleetmend calls. Everything
+// The lab's kube-apiserver on the wire: TLS, a bearer token or client certificate, authorization, and the paths that fleetmend calls. Everything
 // else is answered with 404 and a Status that says so.
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer } from "node:https";
+import { createServer, type Server } from "node:https";
 import type { Duplex } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { TLSSocket } from "node:tls";
+import type { ServingCertificate } from "../authority.ts";
 import { listen, type Listening } from "../listen.ts";
 import type { Kubelet } from "./kubelet.ts";
 import type { Writer } from "./managed-fields.ts";
@@ -26,11 +29,17 @@ import {
 import type { Store } from "./store.ts";
 import type { WebhookClients } from "./webhook-client.ts";
 
-/** Who may call, by which token, and what it may do. */
+/** Who calls, and what it may do. */
 export interface User {
   readonly name: string;
-  readonly token: string;
   readonly rights: readonly Right[];
+}
+
+/** What a request brings to say who sends it. */
+export interface Login {
+  readonly authorization: string | undefined;
+  /** Of a client certificate that the server's client CA has signed. */
+  readonly certificateUser: string | undefined;
 }
 
 export interface ApiServerOptions {
@@ -38,8 +47,13 @@ export interface ApiServerOptions {
   readonly clients: WebhookClients;
   readonly kubelet: Kubelet;
   readonly now: () => Date;
-  readonly serving: { readonly cert: string; readonly key: string };
-  readonly users: readonly User[];
+  readonly serving: ServingCertificate;
+  /** Signs client certificates; absent: nobody logs in with one. */
+  readonly clientCaPem?: string;
+  /** Undefined for 401. */
+  readonly authenticate: (login: Login) => User | undefined;
+  /** How long each request waits before it is looked at. Default 0. */
+  readonly latencyMs?: number;
   /** `GET /version`. */
   readonly version: Readonly<Record<string, string>>;
 }
@@ -53,26 +67,36 @@ interface ApiRequest {
   readonly writer: Writer;
 }
 
-/** Starts it on a free port of 127.0.0.1. */
-export async function startApiServer(options: ApiServerOptions): Promise<Listening> {
-  const server = createServer({ ...options.serving, ALPNProtocols: ["http/1.1"] }, (request, response) => {
+/** The server, which does not listen yet. */
+export function createApiServer(options: ApiServerOptions): Server {
+  const { serving, clientCaPem } = options;
+  const clients = clientCaPem === undefined ? {} : { requestCert: true, rejectUnauthorized: false, ca: clientCaPem };
+  const server = createServer({ ...serving, ...clients, ALPNProtocols: ["http/1.1"] }, (request, response) => {
     void respond(request, response, options);
   });
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     upgrade({ request, socket, head }, options);
   });
-  return listen(server);
+  return server;
+}
+
+/** Starts it on a free port of 127.0.0.1. */
+export function startApiServer(options: ApiServerOptions): Promise<Listening> {
+  return listen(createApiServer(options));
 }
 
 async function respond(request: IncomingMessage, response: ServerResponse, options: ApiServerOptions): Promise<void> {
+  await sleep(options.latencyMs ?? 0);
   const user = callerOf(request, options);
   const { code, body } = user === undefined ? unauthorized() : await answerTo(request, user, options);
   response.writeHead(code, { "content-type": "application/json", "cache-control": "no-cache, private" });
   response.end(JSON.stringify(body));
 }
 
-function callerOf({ headers }: IncomingMessage, { users }: ApiServerOptions): User | undefined {
-  return users.find(({ token }) => headers.authorization === `Bearer ${token}`);
+function callerOf({ headers, socket }: IncomingMessage, { authenticate }: ApiServerOptions): User | undefined {
+  const certificate = socket instanceof TLSSocket && socket.authorized ? socket.getPeerX509Certificate() : undefined;
+  const [, certificateUser] = /^CN=(.+)$/m.exec(certificate?.subject ?? "") ?? [];
+  return authenticate({ authorization: headers.authorization, certificateUser });
 }
 
 /** A defect of the lab is answered with 500, so that it is seen where it was met. */

@@ -24,8 +24,16 @@ const roleSchema = v.object({
   ),
 });
 
+const read = new Map<Capability, Promise<readonly Right[]>>();
+
 /** Every rule of the capability's ClusterRole and Roles. Throws where the manifest cannot be read: a defect. */
-export async function rightsOf(capability: Capability): Promise<readonly Right[]> {
+export function rightsOf(capability: Capability): Promise<readonly Right[]> {
+  const rights = read.get(capability) ?? readRights(capability);
+  read.set(capability, rights);
+  return rights;
+}
+
+async function readRights(capability: Capability): Promise<readonly Right[]> {
   const file = path.join(import.meta.dirname, `../../../infra/kubernetes/${capability}.yaml`);
   const documents = parseAllDocuments(await readFile(file, "utf8")).map((document) => document.toJS() as unknown);
   return documents.flatMap((document) => {

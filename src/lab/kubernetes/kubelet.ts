@@ -1,8 +1,7 @@
 // Runs the lab's pods: each has its own webhook server and its own copy of the mounted Secret, which follows the Secret
 // only after a delay, as a kubelet's does. Not here: Pod objects and who creates them (the deployment controller).
 import * as v from "valibot";
-import { webhookPort } from "../kai/family-a.ts";
-import { startWebhookServer, type ServingPair, type WebhookServer } from "../kai/webhook-server.ts";
+import { startWebhookServer, webhookPort, type ServingPair, type WebhookServer } from "../kai/webhook-server.ts";
 import { resources } from "./resources.ts";
 import { secretSchema, type StoredObject } from "./stored-object.ts";
 import type { Store } from "./store.ts";
@@ -16,7 +15,8 @@ export interface KubeletOptions {
 export interface PodSpec {
   readonly name: string;
   readonly namespace: string;
-  readonly secretName: string;
+  /** Absent: the pod serves no webhook, and is ready at once. */
+  readonly secretName: string | undefined;
 }
 
 export interface Kubelet {
@@ -43,6 +43,7 @@ export function createKubelet(store: Store, options: KubeletOptions): Kubelet {
   const waiting: (() => void)[] = [];
 
   const mounted = (pod: PodSpec): ServingPair | undefined => {
+    if (pod.secretName === undefined) return undefined;
     const key = { resource: resources.secrets, namespace: pod.namespace, name: pod.secretName };
     const secret = store.get(key);
     return secret === undefined ? undefined : pairOf(secret);
@@ -65,6 +66,7 @@ export function createKubelet(store: Store, options: KubeletOptions): Kubelet {
 
   return {
     async run(pod) {
+      if (pod.secretName === undefined) return true;
       const pair = mounted(pod);
       const server = pair === undefined ? undefined : await startWebhookServer(pair, options.idleMs);
       if (server === undefined) return false;

@@ -70,6 +70,16 @@ export const resources = {
     schema: deploymentSchema,
   },
   jobs: { ...core, group: "batch", plural: "jobs", kind: "Job", verbs: ["list"] },
+  /** KAI's `kai-config`, in the operator's families. */
+  configs: {
+    ...core,
+    group: "kai.scheduler",
+    plural: "configs",
+    kind: "Config",
+    namespaced: false,
+    verbs: ["get"],
+    generationOf: "spec",
+  },
   leases: {
     ...core,
     group: "coordination.k8s.io",

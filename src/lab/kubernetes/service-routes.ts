@@ -2,7 +2,7 @@
 // (`--enable-aggregator-routing` off, the default). The words of each failure are those that Go's dialler gives.
 import * as v from "valibot";
 import { failure, success } from "../../result.ts";
-import { isReady } from "./deployment-controller.ts";
+import { isReady } from "./pod-objects.ts";
 import type { Kubelet } from "./kubelet.ts";
 import { resources } from "./resources.ts";
 import { selects } from "./selector.ts";

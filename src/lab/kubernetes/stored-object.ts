@@ -59,7 +59,7 @@ const webhookSchema = v.looseObject({
   objectSelector: v.optional(labelSelectorSchema, {}),
   failurePolicy: v.optional(v.string(), "Fail"),
   timeoutSeconds: v.optional(v.number(), 10),
-  matchConditions: v.optional(v.array(v.unknown()), []),
+  matchConditions: v.optional(v.array(v.looseObject({ expression: v.string() })), []),
 });
 
 export type Webhook = v.InferOutput<typeof webhookSchema>;

@@ -1,6 +1,6 @@
 // Minimal CustomResourceDefinitions of our own: the names and scopes of KAI's and the GPU Operator's, without schemas.
 import { createIfMissing, removeIfThere, type Api } from "../api.ts";
-import type { KubeObject } from "../kube-object.ts";
+import type { KubeObject } from "../../../src/lab/kai/kube-object.ts";
 import { until } from "../until.ts";
 
 interface Definition {

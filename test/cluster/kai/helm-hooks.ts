@@ -3,12 +3,12 @@
 // Their Jobs are not created here: a hook that succeeds leaves no trace of its Job.
 import { createIfMissing, removeIfThere, type Api } from "../api.ts";
 import { holderPath } from "../holder.ts";
-import type { Secret, WebhookConfiguration } from "../kube-object.ts";
+import type { Secret, WebhookConfiguration } from "../../../src/lab/kai/kube-object.ts";
 import { until } from "../until.ts";
 import type { World } from "../world.ts";
-import type { Component } from "./families.ts";
+import type { Component } from "../../../src/lab/kai/families.ts";
 import { mintPair, pairData, secretsPath } from "./pair.ts";
-import { kaiNamespace } from "./recorded.ts";
+import { kaiNamespace } from "../../../src/lab/kai/recorded.ts";
 
 /**
  * The pre-install and pre-upgrade hook, `--upsert-secret`: always a new pair, also where the Secret holds a good one. An

@@ -2,13 +2,13 @@
 // the hooks at their places in families A to C. Rendering is replaced by the recorded objects.
 import { createIfMissing, type Api } from "../api.ts";
 import { holderCollection } from "../holder.ts";
-import type { KubeObject } from "../kube-object.ts";
+import type { KubeObject } from "../../../src/lab/kai/kube-object.ts";
 import { until } from "../until.ts";
 import type { World } from "../world.ts";
-import type { Component, Family } from "./families.ts";
+import type { Component, Family } from "../../../src/lab/kai/families.ts";
 import { grantHookRights, patchWebhooks, preHookJob, revokeHookRights, upsertSecret } from "./helm-hooks.ts";
 import { secretsPath } from "./pair.ts";
-import { kaiNamespace, readRelease, type Release } from "./recorded.ts";
+import { kaiNamespace, readRelease, type Release } from "../../../src/lab/kai/recorded.ts";
 import { deploymentsAreReady } from "./rollout.ts";
 
 export const deploymentsPath = `/apis/apps/v1/namespaces/${kaiNamespace}/deployments`;

@@ -4,11 +4,11 @@ import { createNamespace, type World } from "../world.ts";
 import { holderCollection, holderPath } from "../holder.ts";
 import { until } from "../until.ts";
 import { installClusterPolicy, installKaiDefinitions } from "./crds.ts";
-import { families, type Component, type Family, type FamilyName } from "./families.ts";
+import { families, type Component, type Family, type FamilyName } from "../../../src/lab/kai/families.ts";
 import { configsPath, deploymentsPath, installOperator, installWithHooks } from "./helm.ts";
 import { operatorProgram, type OperatorControl } from "./operator.ts";
 import { grantOperatorRights } from "./operator-rights.ts";
-import { kaiNamespace } from "./recorded.ts";
+import { kaiNamespace } from "../../../src/lab/kai/recorded.ts";
 import { deploymentsAreReady } from "./rollout.ts";
 
 /** Where the probes of the tests create their pods: the default of `--probe-namespace`. */

@@ -1,10 +1,10 @@
 // The pods of an installed family, by name, and what they serve.
-import type { Secret } from "../kube-object.ts";
+import type { Secret } from "../../../src/lab/kai/kube-object.ts";
 import { servedLeaf } from "../served-leaf.ts";
 import { until } from "../until.ts";
 import type { Installed } from "./install.ts";
 import { secretsPath } from "./pair.ts";
-import { kaiNamespace } from "./recorded.ts";
+import { kaiNamespace } from "../../../src/lab/kai/recorded.ts";
 
 /** The pods (`namespace/name`) of a Deployment. */
 export function podsNamed({ world }: Pick<Installed, "world">, app: string): readonly string[] {

@@ -1,7 +1,7 @@
 // The operator's ServiceAccount rights, as the chart grants them (NVIDIA/KAI-Scheduler,
 // deployments/kai-scheduler/templates/rbac/operator.yaml), as far as the reconcile of operator.ts needs them.
 import { createIfMissing, type Api } from "../api.ts";
-import { kaiNamespace } from "./recorded.ts";
+import { kaiNamespace } from "../../../src/lab/kai/recorded.ts";
 
 const all = ["create", "delete", "get", "list", "patch", "update", "watch"];
 const look = ["get", "list", "watch"];

@@ -5,16 +5,22 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { isFromServer, type Api } from "../api.ts";
 import { holderCollection, holderPath } from "../holder.ts";
-import type { Deployment, KubeObject, Secret, Service, WebhookConfiguration } from "../kube-object.ts";
-import { keyOf } from "../kube-object.ts";
+import type {
+  Deployment,
+  KubeObject,
+  Secret,
+  Service,
+  WebhookConfiguration,
+} from "../../../src/lab/kai/kube-object.ts";
+import { keyOf } from "../../../src/lab/kai/kube-object.ts";
 import type { Program } from "../kubelet.ts";
 import { watch, type Watched } from "../watch.ts";
 import { hasClusterPolicy } from "./crds.ts";
-import type { Component, Family } from "./families.ts";
+import type { Component, Family } from "../../../src/lab/kai/families.ts";
 import { configsPath, deploymentsPath, servicesPath } from "./helm.ts";
-import { configurationWebhooks, overlay, ownedBy, type KaiConfig } from "./operator-desired.ts";
+import { configurationWebhooks, overlay, ownedBy, type KaiConfig } from "../../../src/lab/kai/operator-desired.ts";
 import { mintPair, pairData, secretsPath } from "./pair.ts";
-import { kaiNamespace, readRelease, type Release } from "./recorded.ts";
+import { kaiNamespace, readRelease, type Release } from "../../../src/lab/kai/recorded.ts";
 
 /** How the next operator pods behave. */
 export interface OperatorControl {

@@ -1,7 +1,7 @@
 // Certificates as KAI makes them, in the form in which they are mounted.
 import { generateKeys, mintKaiCertificate, type KeyPair, type MintedCertificate } from "../../../src/trust/mint.ts";
 import type { Api } from "../api.ts";
-import { kaiNamespace } from "./recorded.ts";
+import { kaiNamespace } from "../../../src/lab/kai/recorded.ts";
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 

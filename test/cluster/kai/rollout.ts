@@ -1,8 +1,8 @@
 // Waiting until what was written has become pods that serve.
-import type { Deployment } from "../kube-object.ts";
+import type { Deployment } from "../../../src/lab/kai/kube-object.ts";
 import { until } from "../until.ts";
 import type { World } from "../world.ts";
-import { kaiNamespace } from "./recorded.ts";
+import { kaiNamespace } from "../../../src/lab/kai/recorded.ts";
 
 /** All Deployments of KAI's namespace are rolled out, and the pod network knows the endpoints of `services`. */
 export async function deploymentsAreReady(world: World, services: readonly string[] = []): Promise<void> {

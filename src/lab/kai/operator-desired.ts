@@ -1,5 +1,5 @@
 // What the kai-operator wants objects to look like, as pure functions of `kai-config`, the release and the live object.
-import type { KubeObject, OwnerReference, Webhook, WebhookConfiguration } from "../kube-object.ts";
+import type { KubeObject, OwnerReference, Webhook, WebhookConfiguration } from "./kube-object.ts";
 
 export interface KaiConfig extends KubeObject {
   readonly spec?: {

@@ -1,11 +1,11 @@
-// Reads the recorded objects of real KAI releases (test/recorded/kai) and turns them into what was once written: without
+// Reads the recorded objects of real KAI releases (recorded/) and turns them into what was once written: without
 // what the API server, a controller or a webhook hook added. Nothing here talks to a cluster.
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { parse } from "yaml";
-import type { Deployment, KubeObject, Service, WebhookConfiguration } from "../kube-object.ts";
+import type { Deployment, KubeObject, Service, WebhookConfiguration } from "./kube-object.ts";
 
-const folder = path.join(import.meta.dirname, "..", "..", "recorded", "kai");
+const folder = path.join(import.meta.dirname, "recorded");
 
 /** KAI's own namespace in all recordings, and in every test. */
 export const kaiNamespace = "kai-scheduler";
@@ -24,6 +24,15 @@ export interface Release {
  * the recording's UID: the operator puts its own in.
  */
 export function readRelease(version: string): Release {
+  const release = releases.get(version) ?? parseRelease(version);
+  releases.set(version, release);
+  return release;
+}
+
+// The files never change, and a subscription of clusters asks for the same few again and again.
+const releases = new Map<string, Release>();
+
+function parseRelease(version: string): Release {
   return {
     deployments: readItems<Deployment>(version, "deployments").items.map(asWritten),
     services: readItems<Service>(version, "services").items.map(asWritten).map(withoutClusterIp),
