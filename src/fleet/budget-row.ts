@@ -9,7 +9,16 @@ const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 export const budgetRow = v.strictObject({
   version: v.literal(1),
-  reservations: v.array(v.strictObject({ cluster: v.string(), run: v.string(), at: time, until: time })),
+  reservations: v.array(
+    v.strictObject({
+      cluster: v.string(),
+      run: v.string(),
+      at: time,
+      until: time,
+      /** The run has asked more than once: whoever asked before may have written to the cluster. */
+      again: v.optional(v.literal(true)),
+    }),
+  ),
   /** What was begun in the last hour. */
   starts: v.array(v.strictObject({ run: v.string(), at: time })),
   /** 1, 2, 4, …; `maxConcurrentRepairs` bounds it where it is used, so that a changed setting needs no write. */
@@ -39,7 +48,8 @@ export interface RepairWish {
 
 /**
  * `proven`: written, and the probe says that it holds. `failed`: written, and not proven, whatever the reason. `unused`:
- * nothing was written to the cluster; the start is given back.
+ * nothing was written to the cluster; the start is given back, unless the run has reserved twice: who asked before may have
+ * written and died.
  */
 export type RepairOutcome = "proven" | "failed" | "unused";
 
@@ -127,7 +137,10 @@ export interface Decided {
   readonly refusal?: BudgetRefusal;
 }
 
-/** Reserves, or says why not. The run's own reservation is given again and lengthened: the same message may come twice. */
+/**
+ * Reserves, or says why not. The run's own reservation is given again and lengthened, since the same message may come twice;
+ * it counts as begun now, because whoever asked before may have died before the first write.
+ */
 export function decideReservation(
   settledRow: BudgetRow,
   policy: BudgetPolicy,
@@ -138,16 +151,27 @@ export function decideReservation(
   // A new version has proven nothing yet.
   const row = settledRow.deployed === version ? settledRow : { ...settledRow, deployed: version, ramp: 1 };
   const until = later(now, Math.min(wish.seconds, hourSeconds));
-  if (reservationOf(row, wish) !== undefined) return { row: renewed(row, wish, until) };
-  const refusal = refusalOf(row, policy, wish, now);
+  const own = reservationOf(row, wish);
+  const others = own === undefined ? row : withoutReservation(row, own);
+  const isCounted = row.starts.length > others.starts.length;
+  const refusal = isCounted ? undefined : refusalOf(others, policy, wish, now);
   if (refusal !== undefined) return { row, refusal };
   const at = now.toISOString();
   return {
     row: {
-      ...row,
-      reservations: [...row.reservations, { cluster, run, at, until }],
-      starts: [...row.starts, { run, at }],
+      ...others,
+      reservations: [...others.reservations, { cluster, run, at, until, ...(own !== undefined && { again: true }) }],
+      starts: [...others.starts, { run, at }],
     },
+  };
+}
+
+/** As if it had never been. */
+function withoutReservation(row: BudgetRow, own: BudgetRow["reservations"][number]): BudgetRow {
+  return {
+    ...row,
+    reservations: row.reservations.filter((one) => one !== own),
+    starts: row.starts.filter(({ run, at }) => run !== own.run || at !== own.at),
   };
 }
 
@@ -183,9 +207,10 @@ function refusalOf(row: BudgetRow, policy: BudgetPolicy, wish: RepairWish, now: 
 
 /** The row with the run's own reservation until then. Undefined where it has none: it expired and was counted. */
 export function decideRenewal(row: BudgetRow, wish: RepairWish, now: Date): BudgetRow | undefined {
-  return reservationOf(row, wish) !== undefined
-    ? renewed(row, wish, later(now, Math.min(wish.seconds, hourSeconds)))
-    : undefined;
+  const own = reservationOf(row, wish);
+  if (own === undefined) return undefined;
+  const until = later(now, Math.min(wish.seconds, hourSeconds));
+  return { ...row, reservations: row.reservations.map((one) => (one === own ? { ...one, until } : one)) };
 }
 
 /** Undefined where there is nothing to release: it was released before, or expired and was counted. */
@@ -200,7 +225,7 @@ export function decideRelease(
   const without = { ...row, reservations: row.reservations.filter((one) => one !== own) };
   switch (release.outcome) {
     case "unused":
-      return { ...without, starts: row.starts.filter((one) => one.run !== own.run || one.at !== own.at) };
+      return own.again === true ? without : withoutReservation(row, own);
     case "failed":
       return failed(without, own.run, { policy, now });
     case "proven": {
@@ -217,13 +242,6 @@ const isOf = (wish: Named, one: Named): boolean => one.cluster === wish.cluster 
 /** What the run has reserved for the cluster. */
 export function reservationOf(row: BudgetRow, wish: Named): BudgetRow["reservations"][number] | undefined {
   return row.reservations.find((one) => isOf(wish, one));
-}
-
-function renewed(row: BudgetRow, wish: RepairWish, until: string): BudgetRow {
-  const reservations = row.reservations.map((one) =>
-    isOf(wish, one) && Date.parse(one.until) < Date.parse(until) ? { ...one, until } : one,
-  );
-  return { ...row, reservations };
 }
 
 /** The row as it is shown. */

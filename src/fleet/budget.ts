@@ -35,8 +35,7 @@ const key = { partition: "fleet", row: "budget" } as const;
 const tries = 8;
 const firstWaitMs = 50;
 
-const ifDeleted =
-  "repairs that run now are then no longer counted, so do it when none does (`fleetmend` Leases in the clusters tell).";
+const ifDeleted = "do that while no repair runs, since those that run would no longer be counted.";
 
 /**
  * Reserves one repair before the first write to a cluster. The run that has reserved before gets its own reservation again.
@@ -44,33 +43,22 @@ const ifDeleted =
  * answer: the reservation may stand then, and the same run asking again gets it.
  */
 export async function reserveRepair(parts: BudgetParts, wish: RepairWish): Promise<ReserveAnswer> {
-  const began = parts.now();
   try {
     const answer = await contend(parts, wish, (row, now) => {
       const decided = decideReservation(row, parts.policy, { ...wish, version: parts.version }, now);
       return { row: decided.row, answer: decided.refusal ?? reservationOf(decided.row, wish) };
     });
-    if (answer === undefined) return contended("others wrote the budget at every try");
-    if ("reserved" in answer) return answer;
-    if (isLate(answer, began, parts.now())) {
-      await releaseReservation(parts, { ...wish, outcome: "unused" });
-      return contended("the table took too long to write the reservation");
-    }
-    return { reserved: true, until: new Date(answer.until) };
+    if (answer === undefined) return contended();
+    return "reserved" in answer ? answer : { reserved: true, until: new Date(answer.until) };
   } catch (error) {
     if (!(error instanceof UnreadableRow)) throw error;
     return { reserved: false, reason: "unreadable", why: error.message, retryAfterSeconds: 900 };
   }
 }
 
-/** Whether the reservation was made by this call, and so long ago that a repair begun now would not be one of its hour. */
-function isLate(own: { readonly at: string }, began: Date, now: Date): boolean {
-  const at = Date.parse(own.at);
-  return at >= began.getTime() && now.getTime() - at > (skewSeconds / 2) * 1000;
-}
-
-function contended(why: string): BudgetRefusal {
-  return { reserved: false, reason: "contended", why: `The budget is contended: ${why}.`, retryAfterSeconds: 30 };
+function contended(): BudgetRefusal {
+  const why = "The budget is contended: others wrote it at every try, or the table is very slow.";
+  return { reserved: false, reason: "contended", why, retryAfterSeconds: 30 };
 }
 
 /**
@@ -144,7 +132,9 @@ async function contend<T>(
       const before = parse(stored, parts.version);
       const now = parts.now();
       const { row, answer } = decide(settled(before, parts.policy, now, own), now);
-      if (await wrote(parts.table, { stored, before, row })) return answer;
+      const isWritten = await wrote(parts.table, { stored, before, row });
+      // A start that was written long after it was decided would not be one of its hour: it is decided anew.
+      if (isWritten && parts.now().getTime() - now.getTime() < (skewSeconds / 2) * 1000) return answer;
       failure = undefined;
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;

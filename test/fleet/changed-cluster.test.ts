@@ -4,7 +4,7 @@ import { changedCluster } from "../../src/fleet/changed-cluster.ts";
 import { announceCare } from "../../src/fleet/quiet-minute.ts";
 import { StoreError } from "../../src/fleet/table.ts";
 import { createMemoryQueue } from "./memory-queue.ts";
-import { createMemoryTable } from "./memory-table.ts";
+import { createMemoryTable, overNetwork } from "./memory-table.ts";
 import { Simulation } from "./simulation.ts";
 
 const start = new Date("2026-12-01T06:00:00Z");
@@ -119,7 +119,7 @@ async function announceAtOnce(seed: number): Promise<void> {
   const simulation = new Simulation(seed, start);
   const { now, random } = simulation;
   const pause = (): Promise<void> => simulation.sleep(simulation.random() * 3000);
-  const table = createMemoryTable({ random, before: 0.1, after: 0.1, resent: 0.1, pause });
+  const table = overNetwork(createMemoryTable(), { random, before: 0.1, after: 0.1, resent: 0.1, pause });
   const memory = createMemoryQueue(now, { random, before: 0.1, after: 0.1, twice: 0.05, lateSeconds: 0, pause });
   const seenAt: number[] = [];
   const queue: CareQueue = {

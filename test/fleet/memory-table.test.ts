@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { StoreError } from "../../src/fleet/table.ts";
-import { createMemoryTable } from "./memory-table.ts";
+import { createMemoryTable, overNetwork } from "./memory-table.ts";
 import { describeTable } from "./table-contract.ts";
 
 describeTable("the memory table", () => Promise.resolve(createMemoryTable()));
@@ -10,20 +10,23 @@ const calm = { random: () => 0, before: 0, after: 0, resent: 0, pause: () => Pro
 
 describe("the memory table's faults", () => {
   it("throws before the effect: nothing has happened", async () => {
-    const table = createMemoryTable({ ...calm, before: 1 });
+    const rows = createMemoryTable();
+    const table = overNetwork(rows, { ...calm, before: 1 });
     await expect(table.insert(key, 1)).rejects.toThrow(StoreError);
-    expect(table.peek(key)).toBeUndefined();
+    expect(rows.peek(key)).toBeUndefined();
   });
 
   it("throws after the effect: it has happened", async () => {
-    const table = createMemoryTable({ ...calm, after: 1 });
+    const rows = createMemoryTable();
+    const table = overNetwork(rows, { ...calm, after: 1 });
     await expect(table.insert(key, 1)).rejects.toThrow(StoreError);
-    expect(table.peek(key)?.value).toBe(1);
+    expect(rows.peek(key)?.value).toBe(1);
   });
 
   it("sends again what took effect: the caller is told that the row is there already", async () => {
-    const table = createMemoryTable({ ...calm, resent: 1 });
+    const rows = createMemoryTable();
+    const table = overNetwork(rows, { ...calm, resent: 1 });
     expect(await table.insert(key, 1)).toBeUndefined();
-    expect(table.peek(key)?.value).toBe(1);
+    expect(rows.peek(key)?.value).toBe(1);
   });
 });

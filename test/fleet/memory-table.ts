@@ -18,16 +18,13 @@ export interface TableFaults {
 export interface MemoryTable extends Table {
   /** The row as it is, without a fault or a pause: for what a test wants to know. */
   peek(key: RowKey): Row | undefined;
-  /** How many calls have been made. */
-  calls(): number;
 }
 
 const allowedKey = /^[a-z0-9:._-]{1,512}$/;
 
-export function createMemoryTable(faults?: TableFaults): MemoryTable {
+export function createMemoryTable(): MemoryTable {
   const rows = new Map<string, Row>();
   let written = 0;
-  let calls = 0;
 
   const nameOf = ({ partition, row }: RowKey): string => {
     if (!allowedKey.test(partition) || !allowedKey.test(row)) throw new Error(`${partition}/${row} is not a key`);
@@ -39,39 +36,49 @@ export function createMemoryTable(faults?: TableFaults): MemoryTable {
     rows.set(nameOf(stored), stored);
     return structuredClone(stored);
   };
-  const call = async <T>(act: () => T): Promise<T> => {
-    calls += 1;
-    if (faults === undefined) return act();
-    await faults.pause();
-    if (faults.random() < faults.before) throw new StoreError("the connection was refused");
-    let answer = act();
-    await faults.pause();
-    if (faults.random() < faults.after) throw new StoreError("the connection was reset");
-    if (faults.random() < faults.resent) answer = act();
-    return answer;
+  const peek = (key: RowKey): Row | undefined => structuredClone(rows.get(nameOf(key)));
+  const remove = (read: Row): boolean => {
+    const stored = rows.get(nameOf(read));
+    if (stored !== undefined && stored.etag !== read.etag) return false;
+    rows.delete(nameOf(read));
+    return true;
   };
 
   return {
-    get: (key) => call(() => structuredClone(rows.get(nameOf(key)))),
-    insert: (key, value) => call(() => (rows.has(nameOf(key)) ? undefined : store(key, value))),
-    replace: (read, value) => call(() => (rows.get(nameOf(read))?.etag === read.etag ? store(read, value) : undefined)),
-    remove: (read) =>
-      call(() => {
-        const stored = rows.get(nameOf(read));
-        if (stored !== undefined && stored.etag !== read.etag) return false;
-        rows.delete(nameOf(read));
-        return true;
-      }),
-    list: (partition, { after, limit } = {}) =>
-      call(() =>
+    peek,
+    get: async (key) => Promise.resolve(peek(key)),
+    insert: async (key, value) => Promise.resolve(rows.has(nameOf(key)) ? undefined : store(key, value)),
+    replace: async (read, value) =>
+      Promise.resolve(rows.get(nameOf(read))?.etag === read.etag ? store(read, value) : undefined),
+    remove: async (read) => Promise.resolve(remove(read)),
+    list: async (partition, { after, limit } = {}) =>
+      Promise.resolve(
         [...rows.values()]
           .filter((row) => row.partition === partition && (after === undefined || row.row > after))
           .sort((one, other) => (one.row < other.row ? -1 : 1))
           .slice(0, limit)
           .map((row) => structuredClone(row)),
       ),
-    peek: (key) => structuredClone(rows.get(nameOf(key))),
-    calls: () => calls,
+  };
+}
+
+/** The way to the table over a network: each caller may have its own. */
+export function overNetwork(table: Table, faults: TableFaults): Table {
+  const call = async <T>(act: () => Promise<T>): Promise<T> => {
+    await faults.pause();
+    if (faults.random() < faults.before) throw new StoreError("the connection was refused");
+    let answer = await act();
+    await faults.pause();
+    if (faults.random() < faults.after) throw new StoreError("the connection was reset");
+    if (faults.random() < faults.resent) answer = await act();
+    return answer;
+  };
+  return {
+    get: (key) => call(() => table.get(key)),
+    insert: (key, value) => call(() => table.insert(key, value)),
+    replace: (read, value) => call(() => table.replace(read, value)),
+    remove: (read) => call(() => table.remove(read)),
+    list: (partition, options) => call(() => table.list(partition, options)),
   };
 }
 

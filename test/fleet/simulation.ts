@@ -22,6 +22,22 @@ interface Waiting {
 /** What dies together. */
 export interface Worker {
   isDead: boolean;
+  /** Resolves when it dies. */
+  readonly death: Promise<void>;
+  kill(): void;
+}
+
+export function startWorker(): Worker {
+  const death = Promise.withResolvers<undefined>();
+  const worker = {
+    isDead: false,
+    death: death.promise,
+    kill: () => {
+      worker.isDead = true;
+      death.resolve(undefined);
+    },
+  };
+  return worker;
 }
 
 export class Simulation {
