@@ -2,7 +2,7 @@
 import tseslint from "typescript-eslint";
 
 export default tseslint.config(
-  { ignores: ["node_modules/", "dist/", ".cache/", "coverage/", "test/cluster/controlplane/"] },
+  { ignores: ["node_modules/", "dist/", "out/", ".cache/", "coverage/", "test/cluster/controlplane/"] },
   tseslint.configs.strictTypeChecked,
   tseslint.configs.stylisticTypeChecked,
   {

@@ -156,6 +156,18 @@ export interface SettingMistake {
   readonly message: string;
 }
 
+/** Thrown by who must have settings and cannot use those that there are. The message lists every mistake, never a value. */
+export class UnusableSettings extends Error {
+  override readonly name = "UnusableSettings";
+  readonly mistakes: readonly SettingMistake[];
+
+  constructor(mistakes: readonly SettingMistake[]) {
+    const lines = mistakes.map(({ name, message }) => `${name} ${message}`);
+    super(`fleetmend cannot use its app settings:\n${lines.join("\n")}`);
+    this.mistakes = mistakes;
+  }
+}
+
 /** All settings, or every mistake in them. An empty value is as good as none. */
 export function readSettings(environment: Environment): Result<Settings, readonly SettingMistake[]> {
   const entries: [string, unknown][] = [];

@@ -1,8 +1,9 @@
 // The way in: reads the command line, runs one command, answers its exit code. What a command does is in its own file,
 // which is loaded only when it was typed: `--help` and an offline `explain` never load the Kubernetes SDK.
-import { readFileSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type Result } from "../result.ts";
+import { version } from "../version.ts";
 import type { CliIo } from "./cli-io.ts";
 import { type CommandFailure, exitCodeOf } from "./command-failure.ts";
 import { readCommandLine } from "./command-line.ts";
@@ -20,7 +21,7 @@ import { command, paragraph, typeset } from "./typeset.ts";
  */
 export async function main(argv: readonly string[], io: CliIo): Promise<ExitCode> {
   try {
-    const reading = readCommandLine(argv, { version: ownVersion(), name: calledAs(io.env) });
+    const reading = readCommandLine(argv, { version, name: calledAs(io.env) });
     if (!reading.ok) return refuse(reading.error, io);
     if (reading.value.kind === "show") {
       io.stdout.write(reading.value.text);
@@ -32,11 +33,6 @@ export async function main(argv: readonly string[], io: CliIo): Promise<ExitCode
     io.stderr.write(`fleetmend: this is a defect of fleetmend, please report it.\n${stackOf(error)}\n`);
     return exitCode.couldNotLook;
   }
-}
-
-function ownVersion(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return (JSON.parse(text) as { readonly version: string }).version;
 }
 
 function refuse(failure: CommandFailure, io: CliIo): ExitCode {
