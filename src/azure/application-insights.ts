@@ -1,0 +1,110 @@
+// Telemetry over applicationinsights, beside what the Functions host sends by itself: events, availability and metrics only,
+// with providers of its own, so that no request, log line or dependency is sent twice. Not here: names and properties.
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { context, ROOT_CONTEXT, trace, TraceFlags, type SpanContext } from "@opentelemetry/api";
+import type { TokenCredential } from "@azure/identity";
+import type { Telemetry } from "../fleet/telemetry.ts";
+
+export interface FleetTelemetry extends Telemetry {
+  /** Runs `use` so that what it reports belongs to the operation of this invocation (W3C traceparent). */
+  within<T>(traceParent: string | undefined, use: () => Promise<T>): Promise<T>;
+  /** Sends what is waiting: an instance may freeze when an invocation ends. Bounded in time, and never throws. */
+  flush(): Promise<void>;
+}
+
+export interface TelemetryOptions {
+  readonly connectionString?: string | undefined;
+  /** Needs Monitoring Metrics Publisher on the component. */
+  readonly credential: TokenCredential;
+  /** `cloud_RoleName`, and its instance. */
+  readonly role: string;
+  readonly instance: string;
+  readonly log: (line: string) => void;
+  /** How long a flush may take. Default 5,000. */
+  readonly flushDeadlineMs?: number;
+}
+
+/** Without a connection string nothing is sent, and one log line says so. */
+export async function createTelemetry(options: TelemetryOptions): Promise<FleetTelemetry> {
+  const { connectionString, log } = options;
+  if (connectionString === undefined) {
+    log("APPLICATIONINSIGHTS_CONNECTION_STRING is not set: nothing is reported to Application Insights.");
+    return silent;
+  }
+  const client = await isolatedClient(connectionString, options);
+  // Does nothing where the host has one already.
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  return {
+    availability({ name, success, durationMs, message, properties }) {
+      client.trackAvailability({
+        ...{ id: "", name, success, duration: durationMs, message, runLocation: options.instance },
+        properties: asText(properties),
+      });
+    },
+    event(name, properties) {
+      client.trackEvent({ name, properties: asText(properties) });
+    },
+    metric(name, value, properties) {
+      client.trackMetric({ name, value, properties: asText(properties) });
+    },
+    within: (traceParent, use) => context.with(contextOf(traceParent), use),
+    flush: () => inTime(client.flush(), options.flushDeadlineMs ?? 5000),
+  };
+}
+
+const silent: FleetTelemetry = {
+  availability: () => undefined,
+  event: () => undefined,
+  metric: () => undefined,
+  within: (_traceParent, use) => use(),
+  flush: () => Promise.resolve(),
+};
+
+/**
+ * `useGlobalProviders: false`: with the global ones the SDK adds standard metrics, performance counters and its own request
+ * and dependency collection, and samples 5 traces a second (applicationinsights 3.17, shim/telemetryClient).
+ */
+async function isolatedClient(connectionString: string, options: TelemetryOptions) {
+  // Read by the exporter (1.0.0-beta.47, export/base and platform/nodejs/baseSender): its usage statistics go elsewhere.
+  process.env.APPLICATION_INSIGHTS_NO_STATSBEAT ??= "1";
+  process.env.APPLICATIONINSIGHTS_SDKSTATS_DISABLED ??= "1";
+  const [{ TelemetryClient }, { resourceFromAttributes }] = await Promise.all([
+    import("applicationinsights"),
+    import("@opentelemetry/resources"),
+  ]);
+  const client = new TelemetryClient(connectionString, { useGlobalProviders: false });
+  client.config.aadTokenCredential = options.credential;
+  // A Functions instance's disk is gone with it.
+  client.config.enableUseDiskRetryCaching = false;
+  // Merged shallowly: exporter options given here would displace the connection string.
+  client.config.azureMonitorOpenTelemetryOptions = {
+    resource: resourceFromAttributes({ "service.name": options.role, "service.instance.id": options.instance }),
+  };
+  return client;
+}
+
+function asText(properties: Readonly<Record<string, string | number | boolean | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(properties).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+  );
+}
+
+/** https://www.w3.org/TR/trace-context/#traceparent-header. The root context where it is none. */
+function contextOf(traceParent: string | undefined) {
+  const [, traceId, spanId] = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-[\da-f]{2}/.exec(traceParent ?? "") ?? [];
+  if (traceId === undefined || spanId === undefined) return ROOT_CONTEXT;
+  const span: SpanContext = { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true };
+  return trace.setSpanContext(ROOT_CONTEXT, span);
+}
+
+async function inTime(flushed: Promise<void>, deadlineMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, deadlineMs);
+  });
+  try {
+    await Promise.race([flushed.catch(() => undefined), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
