@@ -119,6 +119,8 @@ describe("npm run manifests", () => {
       ["RoleBinding", "gpu"],
       ["Role", "probes"],
       ["RoleBinding", "probes"],
+      ["Role", "default"],
+      ["RoleBinding", "default"],
     ]);
   });
 
@@ -147,7 +149,7 @@ describe("npm run manifests", () => {
       { apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "jane" },
       { kind: "ServiceAccount", name: "fleetmend", namespace: "ops" },
     ];
-    expect(subjects).toEqual([wanted, wanted, wanted]);
+    expect(subjects).toEqual([wanted, wanted, wanted, wanted]);
   });
 
   it("keeps the comments that say what a rule is for", () => {

@@ -96,6 +96,8 @@ const needed: Readonly<Record<Capability, readonly string[]>> = {
     `create coordination.k8s.io/leases ${kai}`,
     `get coordination.k8s.io/leases fleetmend ${kai}`,
     `update coordination.k8s.io/leases fleetmend ${kai}`,
+    `create /events ${kai}`,
+    "create /events @default",
   ],
 };
 
@@ -122,4 +124,6 @@ const forbidden = [
   `update coordination.k8s.io/leases kai-scheduler ${kai}`,
   "patch kai.scheduler/configs kai-config",
   "get /nodes any",
+  "create /events @osmo-workflows",
+  "list /events @default",
 ];

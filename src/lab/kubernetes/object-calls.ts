@@ -1,5 +1,6 @@
 // Get, list, JSON Patch, create and update of stored objects, each answered as the API server answers it. Not here: who
 // may do it (api-server.ts) and the create of pods, which needs admission (pod-create.ts).
+import { randomBytes } from "node:crypto";
 import * as v from "valibot";
 import { applyJsonPatch } from "./json-patch.ts";
 import type { Writer } from "./managed-fields.ts";
@@ -73,10 +74,10 @@ export function patchObject(store: Store, target: Target, body: unknown, writer:
   return answer(store.update(target, () => withoutEmptyBundles(patched.value as StoredObject), writer));
 }
 
-/** POST. Only Leases are created this way. */
+/** POST. Leases and Events are created this way. */
 export function createObject(store: Store, target: Target, body: unknown, writer: Writer): Answer {
   const { resource, namespace } = target;
-  const named = v.safeParse(v.looseObject({ metadata: v.looseObject({ name: v.string() }) }), body);
+  const named = v.safeParse(v.looseObject({ metadata: v.looseObject({ name: v.string() }) }), withName(body));
   if (!named.success) return badRequest("name or generateName is required");
   if (store.get({ resource: resources.namespaces, namespace: "", name: namespace }) === undefined) {
     return notFound(resources.namespaces, namespace);
@@ -84,6 +85,18 @@ export function createObject(store: Store, target: Target, body: unknown, writer
   const key: ObjectKey = { resource, namespace, name: named.output.metadata.name };
   if (store.get(key) !== undefined) return alreadyExists(resource, key.name);
   return answer(store.create(key, named.output, writer), 201);
+}
+
+/** `metadata.generateName` and five letters, where there is no name (k8s.io/apiserver pkg/storage/names/generate.go). */
+function withName(body: unknown): unknown {
+  const unnamed = v.safeParse(
+    v.looseObject({ metadata: v.looseObject({ name: v.optional(v.undefined()), generateName: v.string() }) }),
+    body,
+  );
+  if (!unnamed.success) return body;
+  const { metadata } = unnamed.output;
+  const suffix = randomBytes(5).toString("hex").slice(0, 5);
+  return { ...unnamed.output, metadata: { ...metadata, name: `${metadata.generateName}${suffix}` } };
 }
 
 /** PUT. The body's resourceVersion is the precondition. */

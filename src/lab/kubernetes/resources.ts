@@ -52,6 +52,8 @@ export const resources = {
   services: { ...core, plural: "services", kind: "Service", verbs: ["get", "list"] },
   pods: { ...core, plural: "pods", kind: "Pod", verbs: ["get", "list", "create"], schema: podSchema },
   secrets: { ...core, plural: "secrets", kind: "Secret", verbs: ["get", "patch"], schema: secretSchema },
+  // Never read back: for people with kubectl.
+  events: { ...core, plural: "events", kind: "Event", verbs: ["list", "create"] },
   serviceAccounts: { ...core, plural: "serviceaccounts", kind: "ServiceAccount", verbs: ["get"] },
   endpointSlices: {
     ...core,
