@@ -65,6 +65,7 @@ const isPure = (name: string): boolean =>
     "judgement",
     "hook-words",
     "bundle-histories",
+    "probe-standing",
     "assess-backend",
     "assess-case",
     "assess-owner",

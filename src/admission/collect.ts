@@ -1,5 +1,5 @@
 // Looks at one cluster: every request that a look takes starts here. What is seen is not judged (assess.ts).
-import { success } from "../result.ts";
+import { failure, success } from "../result.ts";
 import type { Result } from "../result.ts";
 import type { ApiFailure, ClusterApi } from "./cluster-api.ts";
 import { lookAtList, lookAtObject } from "./collect-look.ts";
@@ -54,6 +54,22 @@ export async function collect(
     unseen: look.unseen.toSorted((left, right) => (left.what < right.what ? -1 : 1)),
     requests: cluster.requestCount() - requestsBefore,
   });
+}
+
+/**
+ * Only KAI's hooks, in two requests: enough to notice that one of them has changed. Fails where either kind of webhook
+ * configuration could not be listed, or an object of it not be read.
+ */
+export async function collectHooks(
+  cluster: ClusterApi,
+  namespace?: string,
+): Promise<Result<readonly Hook[], ApiFailure>> {
+  const look: Look = { cluster, unseen: [] };
+  const holders = await lookAtHolders(look);
+  if (!holders.ok || look.unseen.length === 0) {
+    return holders.ok ? success(hooksOfKai(holders.value, namespace)) : holders;
+  }
+  return failure({ kind: "invalid", message: `${look.unseen.map(({ what }) => what).join(", ")} could not be read` });
 }
 
 async function lookAtVersion(look: Look): Promise<Observed<ServerVersion>> {

@@ -1,51 +1,15 @@
 // The screen of a probe: what was proven of each hook, how, and what was not. Pure.
 import type { HandshakeAnswer, HookProbe, ProbeReport, RefusalPhase } from "../admission/probe-report.ts";
+import { type Standing, isProven, standingOf } from "../admission/probe-standing.ts";
 import type { ClusterSnapshot } from "../admission/snapshot.ts";
 import { count, describeHooks, listed } from "../admission/hook-words.ts";
 import { utc } from "./certificate-text.ts";
 import { type ExitCode, exitCode } from "./exit-code.ts";
 import { type Paragraph, type Style, blank, paragraph, styled } from "./typeset.ts";
 
-/** `good`: accepted. `bad`: refused, or at the next connection. `open`: neither was shown. */
-export type Standing = "good" | "bad" | "open";
-
-/** What a result comes to. Hooks that no pod reaches, or that fail open, are good where every handshake is trusted. */
-export function standingOf(probe: HookProbe): Standing {
-  switch (probe.result) {
-    case "proven":
-    case "denied-by-target":
-      return "good";
-    case "failed":
-    case "latent":
-      return "bad";
-    case "not-reached":
-    case "blind":
-      return standingOfHandshake(probe.handshake);
-    case "blocked":
-    case "undecided":
-    case "forbidden":
-    case "no-namespace":
-      return probe.handshake.trust === "broken" ? "bad" : "open";
-  }
-}
-
-function standingOfHandshake({ trust }: HandshakeAnswer): Standing {
-  switch (trust) {
-    case "trusted":
-      return "good";
-    case "broken":
-      return "bad";
-    case "undetermined":
-      return "open";
-  }
-}
-
-/** Of a repair, which may end in a namespace that does not exist: handshakes that are trusted are enough. */
+/** Of a repair: where a hook is neither refused nor proven, trusted handshakes are enough. */
 export function exitCodeAfterRepair(report: ProbeReport): ExitCode {
-  const open = report.hooks.filter((one) => standingOf(one) === "open");
-  const isTrusted = open.every((one) => "handshake" in one && one.handshake.trust === "trusted");
-  const code = exitCodeOfProbe(report);
-  return code === exitCode.couldNotLook && isTrusted ? exitCode.nothingWrong : code;
+  return isProven(report) ? exitCode.nothingWrong : exitCodeOfProbe(report);
 }
 
 /** 1 where a hook is refused, 2 where one was not proven, else 0. */
