@@ -4,6 +4,23 @@ import { createHash } from "node:crypto";
 const clusterId =
   /^\/subscriptions\/([^/]+)\/resourcegroups\/([^/]+)\/providers\/microsoft\.containerservice\/managedclusters\/([^/]+)$/;
 
+/** Whether a text is the id of a managed cluster, in lower case. */
+export function isClusterId(text: string): boolean {
+  return text === text.toLowerCase() && clusterId.test(text);
+}
+
+/** The names in a cluster's id, in lower case as the id is. Throws on anything else. */
+export function namesIn(id: string): {
+  readonly subscription: string;
+  readonly resourceGroup: string;
+  readonly name: string;
+} {
+  const [, subscription, resourceGroup, name] = clusterId.exec(id) ?? [];
+  if (subscription === undefined || resourceGroup === undefined || name === undefined)
+    throw new Error(`${id} is not an id`);
+  return { subscription, resourceGroup, name };
+}
+
 /** Table storage allows 1 KiB for a key; our Table port 512 characters, of which a caller may want some for itself. */
 const longest = 400;
 
