@@ -18,7 +18,9 @@ export interface ArmCluster {
   readonly authorizedIpRanges: readonly string[];
   /** Changes with the resource. */
   readonly etag: string;
-  /** The API server: its name or address, with its port where that is not 443, and the CA that ARM tells for it. */
+  /** The API server's name in the resource. Default: the host that the kubeconfig names. */
+  readonly fqdn?: string;
+  /** What the kubeconfig names: a host, its port where that is not 443, and the CA. */
   readonly server: { readonly host: string; readonly port?: number; readonly caPem: string };
   /** What a cluster without Entra gives away: a certificate of a cluster-admin. */
   readonly clientCertificate?: ServingCertificate;
@@ -50,7 +52,7 @@ export function armDocument(cluster: ArmCluster): unknown {
       kubernetesVersion,
       currentKubernetesVersion: kubernetesVersion,
       dnsPrefix: name,
-      ...(cluster.private ? { privateFQDN: privateName } : { fqdn: server.host }),
+      ...(cluster.private ? { privateFQDN: privateName } : { fqdn: cluster.fqdn ?? server.host }),
       enableRBAC: true,
       disableLocalAccounts: cluster.entra,
       ...(cluster.entra ? { aadProfile: { managed: true, enableAzureRBAC: false, tenantID: tenant } } : {}),
