@@ -3,6 +3,7 @@ import type { Step, StepAction } from "../admission/repair-plan.ts";
 import { type ClusterHead, type Json, head, toJson } from "./json-document.ts";
 import { findingDocument } from "./scan-document.ts";
 import type { RepairEnd } from "./repair-end.ts";
+import { leaseOnly } from "./repair-screen.ts";
 
 /** `repair`: what was planned, what was done, and what was seen last. */
 export function repairDocument(
@@ -19,7 +20,7 @@ export function repairDocument(
     findings: seen.findings.map(findingDocument),
     advice: seen.plan.advice,
     probe,
-    notes,
+    notes: planned.steps.length > 0 ? [leaseOnly, ...notes] : notes,
   });
 }
 

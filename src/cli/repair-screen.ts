@@ -16,6 +16,7 @@ function stepsOf({ steps, next }: Plan): readonly Paragraph[] {
       ...steps.flatMap(reportStep),
       ...(steps.some(({ undo }) => undo !== shortened(undo)) ? [paragraph(0, [styled("faint", cutText)])] : []),
       ...(next.do === "wait" ? [paragraph(0, [`First it waits: ${next.why}.`])] : []),
+      paragraph(0, [styled("faint", leaseOnly)]),
     ];
   }
   const text =
@@ -24,6 +25,10 @@ function stepsOf({ steps, next }: Plan): readonly Paragraph[] {
       : "There is nothing that fleetmend repairs by itself.";
   return [paragraph(0, [styled("strong", text)])];
 }
+
+/** The budget is a row in the Functions app's table, which a person's kubeconfig does not lead to. */
+export const leaseOnly =
+  "This command keeps others out with the cluster's Lease only: it knows no budget of the fleet, and uses none of it up.";
 
 const cutText = "'…' stands for the old bundle: --dry-run --output json has each undo command in full.";
 
