@@ -10,5 +10,7 @@ export default defineConfig({
     isolate: false,
     maxWorkers: 2,
     testTimeout: 20_000,
+    // A hook may start Azurite, which takes seconds on a loaded machine.
+    hookTimeout: 60_000,
   },
 });
