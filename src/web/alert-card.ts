@@ -82,14 +82,16 @@ function cardOf(alert: Alert, links: CardLinks, shown: number): AdaptiveCard {
 function header(alert: Alert): CardElement {
   const fired = alert.condition === "Fired";
   const word = fired ? `✗ FIRED · severity ${alert.severity}` : "✓ RESOLVED";
-  const only = alert.rows.length === 1 ? clusterOf(alert.rows[0]) : undefined;
+  // Without its resource group, which stands below: a telephone shows about 30 characters of a title.
+  const only = alert.rows.length === 1 ? clusterOf(alert.rows[0])?.split("/").at(-1) : undefined;
+  const title = only ? `${titleOf(alert)} on ${only}` : titleOf(alert);
   return {
     type: "Container",
     style: fired ? (alert.severity <= 1 ? "attention" : "warning") : "good",
     bleed: true,
     items: [
-      rich([run(word, { weight: "Bolder", size: "Small" })]),
-      rich([run(only ? `${titleOf(alert)} on ${only}` : titleOf(alert), { weight: "Bolder", size: "Large" }, 200)], {
+      rich([run(word, { weight: "Bolder", size: "Small", color: fired ? "Attention" : "Good" })]),
+      rich([run(title, { weight: "Bolder", size: "Large", ...(fired ? {} : { strikethrough: true }) }, 200)], {
         spacing: "None",
       }),
       rich([run(when(alert), { isSubtle: true, size: "Small" })], { spacing: "None" }),
@@ -144,7 +146,7 @@ function buttons(alert: Alert, links: CardLinks): OpenUrl[] {
   const runbook = alert.properties.runbook ?? "";
   return [
     ...(search ? [open("Search results", search)] : []),
-    ...(links.app ? [open("fleetmend's report (asks for a key)", reportUrl(links.app, alert))] : []),
+    ...(links.app ? [open("Report (needs the key)", reportUrl(links.app, alert))] : []),
     ...(runbook.startsWith("https://") && runbook.length <= maxUrl && URL.canParse(runbook)
       ? [open("Runbook", runbook)]
       : []),

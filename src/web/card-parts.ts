@@ -11,6 +11,7 @@ export interface TextRun {
   readonly weight?: "Bolder";
   readonly size?: "Large" | "Small";
   readonly isSubtle?: true;
+  readonly strikethrough?: true;
   readonly fontType?: "Monospace";
   readonly color?: "Attention" | "Good" | "Warning";
 }

@@ -88,19 +88,3 @@ function record(telemetry: Telemetry, alert: Alert, posted: Result<void, Forward
     ...(posted.ok ? {} : { why: posted.error.message }),
   });
 }
-
-/**
- * The HTTP status of a failure. An action group tries again on 408, 429, 503 and 504 only, so 502 says that it is no use:
- * https://learn.microsoft.com/azure/azure-monitor/alerts/action-groups#webhook
- */
-export function statusOf(failed: ForwardFailure): 400 | 502 | 503 {
-  switch (failed.kind) {
-    case "wrong-input":
-      return 400;
-    case "refused":
-      return 502;
-    case "not-configured":
-    case "unavailable":
-      return 503;
-  }
-}

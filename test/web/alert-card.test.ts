@@ -25,7 +25,7 @@ describe("alertCard", () => {
     const card = contentOf(alertCard(alertOf(commonAlert(admissionBroken)), { app }));
     expect(linesOf([card.body, card.actions])).toEqual([
       "✗ FIRED · severity 1",
-      "Pod admission is broken on rg-training/aks-train-03",
+      "Pod admission is broken on aks-train-03",
       "Azure Monitor noticed at 2026-12-01 02:58 UTC",
       "Cluster",
       "rg-training/aks-train-03",
@@ -36,11 +36,11 @@ describe("alertCard", () => {
       "Since",
       "2026-12-01 02:45 UTC",
       "fleetmend did",
-      "planned: the mode is observe",
+      "made a plan; the mode allows no more",
       "What to do",
       "Read the report, then repair by hand if fleetmend may not: npm run --silent fleetmend -- repair",
       "[Search results]",
-      "[fleetmend's report (asks for a key)]",
+      "[Report (needs the key)]",
     ]);
     expect(card.actions.map(({ url }) => url)).toEqual([
       portalLink,
@@ -52,7 +52,7 @@ describe("alertCard", () => {
     const card = contentOf(alertCard(alertOf(commonAlert({ ...admissionBroken, condition: "Resolved" }))));
     expect(linesOf(card.body).slice(0, 4)).toEqual([
       "✓ RESOLVED",
-      "Pod admission is broken on rg-training/aks-train-03",
+      "Pod admission is broken on aks-train-03",
       "From 2026-12-01 02:58 UTC to 2026-12-01 03:23 UTC, 25 min",
       "When it fired:",
     ]);

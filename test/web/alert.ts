@@ -28,7 +28,7 @@ export const admissionBroken: Given = {
       hook: "ValidatingWebhookConfiguration kai-binder, binder.run.ai",
       cause: "bundle-stale",
       since: "2026-12-01T02:45:00Z",
-      did: "planned: the mode is observe",
+      did: "made a plan; the mode allows no more",
     },
   ],
 };

@@ -26,7 +26,7 @@ describe("parseCommonAlert", () => {
             { name: "hook", value: "ValidatingWebhookConfiguration kai-binder, binder.run.ai" },
             { name: "cause", value: "bundle-stale" },
             { name: "since", value: "2026-12-01T02:45:00Z" },
-            { name: "did", value: "planned: the mode is observe" },
+            { name: "did", value: "made a plan; the mode allows no more" },
           ],
           searchUrl: portalLink,
         },

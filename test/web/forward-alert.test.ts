@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { failure, success, type Result } from "../../src/result.ts";
 import {
   createAlerts,
-  statusOf,
   type AlertParts,
   type PostFailure,
   type WorkflowUrlFailure,
@@ -67,16 +66,16 @@ describe("forwardAlert", () => {
     expect([events, posts]).toEqual([[], []]);
   });
 
-  it.each<[string, Answers, number]>([
-    ["unavailable", { post: failure({ kind: "unavailable", status: 503, message: "HTTP 503" }) }, 503],
-    ["refused", { post: failure({ kind: "refused", status: 404, message: "HTTP 404" }) }, 502],
-    ["not-configured", { url: failure({ kind: "not-configured", message: "no secret" }) }, 503],
-    ["unavailable", { url: failure({ kind: "unavailable", message: "Key Vault answers 500" }) }, 503],
-  ])("makes an event and an HTTP answer of a card that is %s", async (kind, answers, status) => {
+  it.each<[string, Answers]>([
+    ["unavailable", { post: failure({ kind: "unavailable", status: 503, message: "HTTP 503" }) }],
+    ["refused", { post: failure({ kind: "refused", status: 404, message: "HTTP 404" }) }],
+    ["not-configured", { url: failure({ kind: "not-configured", message: "no secret" }) }],
+    ["unavailable", { url: failure({ kind: "unavailable", message: "Key Vault answers 500" }) }],
+  ])("makes an event and a failure of a card that is %s", async (kind, answers) => {
     const { alerts, events } = alertsWith(answers);
     const answer = await alerts.forward(commonAlert(admissionBroken));
     if (answer.ok) throw new Error("it said that it was posted");
-    expect([answer.error.kind, statusOf(answer.error)]).toEqual([kind, status]);
+    expect(answer.error.kind).toBe(kind);
     expect(answer.error.todo).not.toBe("");
     expect(events).toEqual([
       [
