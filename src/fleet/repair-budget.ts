@@ -25,8 +25,14 @@ export async function release(care: Care, outcome: RepairOutcome, run: string = 
   const { budget, tripped } = await releaseReservation(parts, { cluster: cluster.id, run, outcome });
   parts.telemetry.event("budget", { ...who(care), outcome: "released", kind: outcome, why: words[outcome] });
   if (!tripped) return;
-  const why = `The breaker is open until ${budget.breaker.until ?? "later"}: ${budget.breaker.why ?? ""}.`;
-  parts.telemetry.event("budget", { ...who(care), outcome: "breaker-opened", why });
+  const { until } = budget.breaker;
+  const why = `The breaker is open until ${until ?? "later"}: ${budget.breaker.why ?? ""}.`;
+  parts.telemetry.event("budget", {
+    ...who(care),
+    outcome: "breaker-opened",
+    ...(until !== undefined && { until }),
+    why,
+  });
   parts.log(why);
 }
 

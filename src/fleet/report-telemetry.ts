@@ -7,11 +7,11 @@ const dayMs = 86_400_000;
 
 /** `before`: what the full pass before found. The run has ended, or goes on (`repairing`). */
 export function sendReport(telemetry: Telemetry, report: ClusterReport, before: FullPass["findings"]): void {
-  const { name: cluster, resourceGroup, run, state, reason } = report;
+  const { name: cluster, resourceGroup, run, state, since, reason } = report;
   const who = { cluster, resourceGroup, run } as const;
   if (report.notAssessed !== undefined) {
     const { kind, message: why, todo, passing } = report.notAssessed;
-    telemetry.event("notAssessed", { ...who, kind, why, todo, passing, reason });
+    telemetry.event("notAssessed", { ...who, kind, since, why, todo, passing, reason });
     return;
   }
   if (report.pass === "none") return;
@@ -20,7 +20,7 @@ export function sendReport(telemetry: Telemetry, report: ClusterReport, before: 
     success: state !== "broken" && state !== "repairing",
     durationMs: Date.parse(report.endedAt) - Date.parse(report.startedAt),
     message: report.headline,
-    properties: { ...who, state, mode: report.mode, reason },
+    properties: { ...who, state, since, mode: report.mode, reason },
   });
   if (report.pass === "full") sendFullPass(telemetry, report, before);
 }
