@@ -11,10 +11,12 @@ var roles = loadJsonContent('roles.json')
 // What fleetmend itself does with a cluster (listClusterUserCredential) is not among these: no feedback loop.
 var operations = [
   'Microsoft.ContainerService/managedClusters/write'
+  'Microsoft.ContainerService/managedClusters/agentPools/write'
   'Microsoft.ContainerService/managedClusters/delete'
   'Microsoft.ContainerService/managedClusters/start/action'
   'Microsoft.ContainerService/managedClusters/stop/action'
   'Microsoft.ContainerService/managedClusters/rotateClusterCertificates/action'
+  'Microsoft.ContainerService/managedClusters/rotateServiceAccountSigningKeys/action'
 ]
 
 resource storage 'Microsoft.Storage/storageAccounts@2023-05-01' existing = {
