@@ -82,7 +82,10 @@ function kindOf(cause: Rejection): RefusalKind {
       return "certificate-wrong-name";
     case "chain-unparsable":
     case "rsa-key-too-large":
+    case "chain-too-long":
     case "unsupported-public-key":
+    case "refused-public-key":
+    case "go-panic":
     case "unhandled-critical-extension":
     case "issuer-cannot-sign":
     case "insecure-algorithm":

@@ -39,6 +39,12 @@ export function describeRejection(rejection: Rejection): string {
       return `served certificate ${rejection.index + 1} cannot be read: ${rejection.detail}`;
     case "rsa-key-too-large":
       return `the RSA key of served certificate ${rejection.index + 1} has ${rejection.bits} bits, more than Go accepts`;
+    case "chain-too-long":
+      return `the certificates take ${rejection.length} bytes of the handshake, and Go reads ${rejection.limit}`;
+    case "refused-public-key":
+      return `Go refuses its public key: ${rejection.detail}`;
+    case "go-panic":
+      return `the API server's Go stops with a panic: ${rejection.detail}`;
     case "unsupported-public-key":
       return `Go's TLS does not support its public key: ${rejection.algorithm}`;
     case "unhandled-critical-extension":

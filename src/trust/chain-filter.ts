@@ -6,11 +6,11 @@ import type { Chain, SearchOutcome } from "./chain-search.ts";
 import { checkChainConstraints } from "./constraints-by-chain.ts";
 import type { GoRules } from "./go-rules.ts";
 import { arePoliciesValid } from "./policies.ts";
-import type { Refusal, Unknown } from "./refusal.ts";
+import type { Refusal, Stop } from "./refusal.ts";
 import { refuseName } from "./validity.ts";
 
 /** What is left of the chains, or the error that Go makes of those that fell. */
-export function keepValidChains(chains: readonly Chain[], rules: GoRules): SearchOutcome | Unknown {
+export function keepValidChains(chains: readonly Chain[], rules: GoRules): SearchOutcome | Stop {
   if (rules.candidateChainsNamed) return filterTogether(chains, rules);
   return rules.policiesBeforeUsages ? filterInTurn(chains, rules) : filterUsagesFirst(chains, rules);
 }
@@ -36,7 +36,7 @@ function filterInTurn(chains: readonly Chain[], rules: GoRules): SearchOutcome {
 }
 
 /** From 1.26 on: each chain by policies, usages, constraints; the first error of a constraint is the one that is told. */
-function filterTogether(chains: readonly Chain[], rules: GoRules): SearchOutcome | Unknown {
+function filterTogether(chains: readonly Chain[], rules: GoRules): SearchOutcome | Stop {
   const kept: Chain[] = [];
   let invalidPolicies = 0;
   let incompatible = 0;
@@ -46,7 +46,7 @@ function filterTogether(chains: readonly Chain[], rules: GoRules): SearchOutcome
     else if (!isForServerAuth(chain)) incompatible += 1;
     else {
       const fault = checkChainConstraints(chain, rules);
-      if (fault?.kind === "unknown") return { unknown: fault.reason };
+      if (fault?.kind === "unknown") return { stop: "unknown", reason: fault.reason };
       if (fault !== undefined) constraintText ??= fault.text;
       else if (!rules.distrustedKeys || !chain.some(hasDistrustedKey)) kept.push(chain);
     }

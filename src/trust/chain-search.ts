@@ -6,7 +6,7 @@ import { sameBytes } from "./der.ts";
 import type { GoRules } from "./go-rules.ts";
 import { quote, toText } from "./go-text.ts";
 import { type PublicKey, sameKey } from "./public-key.ts";
-import type { Refusal, Unknown } from "./refusal.ts";
+import type { Refusal, Stop } from "./refusal.ts";
 import { type SignatureOutcome, checkSignatureFrom } from "./signature.ts";
 import { type Moment, checkIssuer } from "./validity.ts";
 import type { Candidate, CertificateSummary, Rejection } from "./verdict.ts";
@@ -50,15 +50,15 @@ interface Level {
 }
 
 /** All chains above the last certificate of `chain`. */
-export function findChains(chain: Chain, child: Certificate, search: Search): SearchOutcome | Unknown {
+export function findChains(chain: Chain, child: Certificate, search: Search): SearchOutcome | Stop {
   const level: Level = { child, chain, found: [], error: undefined, hint: undefined, wasSkipped: false };
   const parents = [
     ...potentialParents(search.roots, child).map((candidate) => ({ candidate, from: "bundle" as const })),
     ...potentialParents(search.intermediates, child).map((candidate) => ({ candidate, from: "served" as const })),
   ];
   for (const { candidate, from } of parents) {
-    const unknown = considerCandidate(level, candidate, from, search);
-    if (unknown !== undefined) return unknown;
+    const stop = considerCandidate(level, candidate, from, search);
+    if (stop !== undefined) return stop;
     if (search.moment.rules.everyCandidateCounts && level.error?.rejection.kind === "signature-limit-reached") break;
   }
   if (level.found.length > 0) return { kind: "found", chains: level.found };
@@ -70,7 +70,7 @@ function considerCandidate(
   candidate: Certificate,
   from: "bundle" | "served",
   search: Search,
-): Unknown | undefined {
+): Stop | undefined {
   const { child, chain } = level;
   const { rules } = search.moment;
   const note = noteOf(search, candidate, from, child);
@@ -84,7 +84,7 @@ function considerCandidate(
   }
   if (!rules.everyCandidateCounts && isOverLimit(level, search, note)) return undefined;
   const signature = checkOnce(child, candidate, search);
-  if (signature.kind === "unknown") return { unknown: signature.reason };
+  if (signature.kind === "unknown") return { stop: "unknown", reason: signature.reason };
   if (signature.kind === "refused") {
     const rejection = namesakeRejection(child, candidate, signature.rejection);
     level.hint ??= { refusal: { text: signature.text, rejection }, candidate };
@@ -101,9 +101,9 @@ function considerIssuer(
   from: "bundle" | "served",
   search: Search,
   note: Note,
-): Unknown | undefined {
+): Stop | undefined {
   const refusal = checkIssuer(candidate, from, level.chain, search.moment);
-  if (refusal !== undefined && "unknown" in refusal) return refusal;
+  if (refusal !== undefined && "stop" in refusal) return refusal;
   level.error = refusal;
   if (refusal !== undefined) {
     note(refusal.rejection);
@@ -116,7 +116,7 @@ function considerIssuer(
     return undefined;
   }
   const outcome = findChains(chain, candidate, search);
-  if ("unknown" in outcome) return outcome;
+  if ("stop" in outcome) return outcome;
   if (outcome.kind === "found") {
     level.error = undefined;
     level.found.push(...outcome.chains);
@@ -166,7 +166,7 @@ function isOverLimit(level: Level, search: Search, note: Note): boolean {
  * Whether Go passes a candidate over in silence: one whose key it cannot read, or one that is in the chain already in that
  * subject, key and subjectAltName are the same (alreadyInChain; guards against loops of cross-signatures).
  */
-function isSkipped(candidate: Certificate, chain: Chain, rules: GoRules): boolean | Unknown {
+function isSkipped(candidate: Certificate, chain: Chain, rules: GoRules): boolean | Stop {
   if (rules.unknownKeysSkipped && candidate.publicKey === undefined) return true;
   for (const certificate of chain) {
     if (!sameBytes(candidate.subject, certificate.subject)) continue;
@@ -180,17 +180,18 @@ function isSkipped(candidate: Certificate, chain: Chain, rules: GoRules): boolea
   return false;
 }
 
-function isSameKey(candidate: Certificate, certificate: Certificate, rules: GoRules): boolean | Unknown {
+function isSameKey(candidate: Certificate, certificate: Certificate, rules: GoRules): boolean | Stop {
   if (rules.keysComparedAsBytes) return sameBytes(candidate.publicKeyInfo, certificate.publicKeyInfo);
-  if (!hasEqual(candidate.publicKey)) {
-    return { unknown: "this Go release stops with a panic at a candidate with such a key and the leaf's subject" };
-  }
-  return certificate.publicKey !== undefined && sameKey(candidate.publicKey, certificate.publicKey);
+  const { publicKey } = candidate;
+  if (publicKey === undefined || publicKey.kind === "dsa") return { stop: "panic", text: noEqual(publicKey) };
+  return certificate.publicKey !== undefined && sameKey(publicKey, certificate.publicKey);
 }
 
-/** DSA keys of Go have no Equal, and neither has a key that it did not read. */
-function hasEqual(key: PublicKey | undefined): key is PublicKey {
-  return key !== undefined && key.kind !== "dsa";
+/** DSA keys of Go have no Equal, and neither has a key that it did not read: alreadyInChain asks both for it. */
+function noEqual(key: PublicKey | undefined): string {
+  return key === undefined
+    ? "interface conversion: interface is nil, not x509.pubKeyEqual"
+    : "interface conversion: *dsa.PublicKey is not x509.pubKeyEqual: missing method Equal";
 }
 
 function checkOnce(child: Certificate, candidate: Certificate, { signatures, moment }: Search): SignatureOutcome {

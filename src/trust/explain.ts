@@ -88,6 +88,21 @@ export function explainRejection(cause: Rejection, sides: Sides, context: Explai
         `${serves} a certificate whose key is of a kind that Go cannot use (${cause.algorithm})`,
         "Serve a certificate with an RSA, ECDSA or Ed25519 key.",
       );
+    case "chain-too-long":
+      return sentenceAndTodo(
+        `${serves} certificates that take ${cause.length} bytes of the handshake, and Go reads no more than ${cause.limit}`,
+        "Serve the leaf and the certificates between it and the bundle, and nothing else.",
+      );
+    case "refused-public-key":
+      return sentenceAndTodo(
+        `${serves} ${served}, whose key Go refuses (${cause.detail})`,
+        "Serve a certificate with an RSA key of 2048 bits, or an ECDSA or Ed25519 key.",
+      );
+    case "go-panic":
+      return sentenceAndTodo(
+        `${serves} ${served}, and an issuer of its name has a key at which the API server's Go stops with a panic (${cause.detail})`,
+        "Take that certificate out of the bundle and out of what is served, and update the API server.",
+      );
     case "unhandled-critical-extension":
       return sentenceAndTodo(
         `a certificate between what ${serves} and ${bundle} has a critical extension that Go does not understand: ${cause.oids.join(", ")}`,

@@ -14,6 +14,8 @@ const changes = {
     [20, 7],
     [21, 0],
   ],
+  /** crypto/tls: a Certificate message may be of 256 KiB, four times as long as others. */
+  longCertificateMessages: [[22, 0]],
   /** crypto/rsa on crypto/internal/bigmod: a signature that is not below the modulus is refused; a modulus must be odd. */
   rsaByBigmod: [[20, 0]],
   /** crypto/rsa: keys below 1024 bits, even or very large exponents and even moduli have errors of their own. */
@@ -165,13 +167,14 @@ export type GoRules = Readonly<Record<keyof typeof changes | keyof typeof shortL
 
 /**
  * The rules of a release. With the patch (`go1.24.13` has 13) they are one set. Without it they are those of every patch
- * of that line, oldest first, equal ones once, because they differ and we are not told; except that 1.19 is then 1.19.8,
- * the last one that Linux distributions carry.
+ * of that line, oldest first, equal ones once, because they differ and we are not told; except for the two ends of the
+ * range, whose answers are those of the patch that Go itself was asked in (test/fuzz): 1.19.8, which Debian carries, and
+ * 1.26.8.
  */
 export function rulesOf(release: GoRelease, patch?: number): readonly GoRules[] {
   const minor = Number(release.slice(2));
   if (patch !== undefined) return [rulesAt(minor, patch)];
-  if (minor === 19) return [rulesAt(19, 8)];
+  if (minor === 19 || minor === newestMinor) return [rulesAt(minor, 8)];
   return everyPatch[minor] ?? [];
 }
 

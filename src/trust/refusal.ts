@@ -8,7 +8,6 @@ export interface Refusal {
   readonly rejection: Rejection;
 }
 
-/** An answer that we cannot give, and why. */
-export interface Unknown {
-  readonly unknown: string;
-}
+/** The end of all judging: an answer that we cannot give, and why; or a panic of Go, and what it says. */
+export type Stop =
+  { readonly stop: "unknown"; readonly reason: string } | { readonly stop: "panic"; readonly text: GoString };

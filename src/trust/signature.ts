@@ -5,6 +5,7 @@ import type { Certificate } from "./certificate.ts";
 import { unsignedValue } from "./der.ts";
 import type { GoRules } from "./go-rules.ts";
 import type { PublicKey } from "./public-key.ts";
+import { isForOpenssl, rsaKeyFault, verifyOddRsa } from "./rsa-key.ts";
 import type { SignatureAlgorithm } from "./signature-algorithm.ts";
 import type { Rejection } from "./verdict.ts";
 
@@ -87,59 +88,40 @@ function checkBytes(
   rules: GoRules,
 ): SignatureOutcome {
   if (key.kind === "dsa") return unsupported("DSA");
-  const odd = key.kind === "rsa" ? checkRsaKey(key, rules) : undefined;
-  if (odd !== undefined) return odd;
-  try {
-    const isValid = verify(
-      algorithm.hash,
-      child.tbs,
-      {
-        key: keyObjectOf(key),
-        ...(algorithm.isPss === true
-          ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
-          : {}),
-      },
-      key.kind === "rsa" ? reduceSignature(child.signature, key, rules) : child.signature,
-    );
-    return isValid ? { kind: "valid" } : otherKey(verificationFailure[key.kind]);
-  } catch (error) {
-    // OpenSSL refuses some keys that Go takes; what Go would answer for them is not known here.
-    return { kind: "unknown", reason: `OpenSSL cannot use the key of an issuer: ${String(error)}` };
+  const fault = key.kind === "rsa" && rules.rsaKeyChecks ? rsaKeyFault(key) : undefined;
+  if (fault !== undefined) return otherKey(fault);
+  if (key.kind === "rsa" && key.bits > maxRsaBits) {
+    return { kind: "unknown", reason: `an issuer has an RSA key of ${key.bits} bits, which takes too long to try` };
   }
+  const isValid =
+    key.kind === "rsa" && !isForOpenssl(key)
+      ? verifyOddRsa(child.tbs, child.signature, key, algorithm)
+      : verifyByOpenssl(child, key, algorithm, rules);
+  return isValid ? { kind: "valid" } : otherKey(verificationFailure[key.kind]);
 }
 
-/** crypto/rsa's own checks of a key. Undefined for a key that OpenSSL treats as Go does. */
-function checkRsaKey(key: PublicKey & { kind: "rsa" }, rules: GoRules): SignatureOutcome | undefined {
-  const isEvenModulus = ((key.modulus.at(-1) ?? 0) & 1) === 0;
-  if (rules.rsaKeyChecks) {
-    // checkKeySize of crypto/rsa/rsa.go, then checkPublicKey of crypto/internal/fips140/rsa/rsa.go.
-    if (key.bits < 1024) {
-      return otherKey(
-        `crypto/rsa: ${key.bits}-bit keys are insecure (see https://go.dev/pkg/crypto/rsa#hdr-Minimum_key_size)`,
-      );
-    }
-    if (isEvenModulus) return otherKey("crypto/rsa: public modulus is even");
-    if (key.exponent < 2n) return otherKey("crypto/rsa: public exponent too small or negative");
-    if (key.exponent % 2n === 0n) return otherKey("crypto/rsa: public exponent is even");
-    if (key.exponent >= 1n << 31n) return otherKey("crypto/rsa: public exponent too large");
-    return undefined;
-  }
-  if (isEvenModulus || key.exponent < 3n || key.exponent % 2n === 0n || key.exponent >= 1n << 31n) {
-    return {
-      kind: "unknown",
-      reason:
-        "an issuer has an RSA key that no generator makes: an even modulus, or an exponent that is even, 1 or above 31 bits",
-    };
-  }
-  return undefined;
+/** Go has no such limit, but would not be done before its 10 seconds for a handshake are over. */
+const maxRsaBits = 65_536;
+
+function verifyByOpenssl(
+  child: Certificate,
+  key: Exclude<PublicKey, { kind: "dsa" }>,
+  algorithm: SignatureAlgorithm,
+  rules: GoRules,
+): boolean {
+  const padding =
+    algorithm.isPss === true
+      ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
+      : {};
+  const signature = key.kind === "rsa" ? reduceSignature(child.signature, key, rules) : child.signature;
+  return verify(algorithm.hash, child.tbs, { key: keyObjectOf(key), ...padding }, signature);
 }
 
 /** Before crypto/rsa used bigmod, a signature of the right length counted even where it was not below the modulus. */
 function reduceSignature(signature: Uint8Array, key: PublicKey & { kind: "rsa" }, rules: GoRules): Uint8Array {
-  const modulus = unsignedValue(key.modulus);
-  const value = unsignedValue(signature);
-  if (rules.rsaByBigmod || value < modulus || signature.length !== key.modulus.length) return signature;
-  const hex = (value % modulus).toString(16).padStart(signature.length * 2, "0");
+  const isCandidate = !rules.rsaByBigmod && signature.length === key.modulus.length;
+  if (!isCandidate || Buffer.compare(signature, key.modulus) < 0) return signature;
+  const hex = (unsignedValue(signature) % unsignedValue(key.modulus)).toString(16).padStart(signature.length * 2, "0");
   return new Uint8Array(Buffer.from(hex, "hex"));
 }
 

@@ -4,7 +4,7 @@ import { type ConstraintWork, checkCertificateConstraints, notAuthorizedPrefix }
 import type { GoRules } from "./go-rules.ts";
 import { rfc3339 } from "./go-text.ts";
 import { formatTime } from "./go-time.ts";
-import type { Refusal, Unknown } from "./refusal.ts";
+import type { Refusal, Stop } from "./refusal.ts";
 
 export interface Moment {
   readonly at: Date;
@@ -44,12 +44,12 @@ export function checkIssuer(
   from: "bundle" | "served",
   chain: readonly Certificate[],
   moment: Moment,
-): Refusal | Unknown | undefined {
+): Refusal | Stop | undefined {
   const alone = checkAlone(issuer, moment);
   if (alone !== undefined) return alone;
   const { rules, work } = moment;
   const constraint = rules.constraintsAfterSearch ? undefined : checkCertificateConstraints(issuer, chain, rules, work);
-  if (constraint?.kind === "unknown") return { unknown: constraint.reason };
+  if (constraint?.kind === "unknown") return { stop: "unknown", reason: constraint.reason };
   if (constraint !== undefined) return refuseName(constraint.text);
   const { basicConstraints } = issuer;
   if (from === "served" && basicConstraints?.isCa !== true) {

@@ -16,7 +16,7 @@ export interface VerifyInput {
   readonly go: GoRelease;
   /**
    * Its patch: 13 for `go1.24.13`. Without it, a chain that the patches of the release judge differently is undetermined
-   * (few are); 1.19 is then 1.19.8.
+   * (few are); 1.19 is then 1.19.8, and 1.26 is 1.26.8.
    */
   readonly patch?: number;
 }
@@ -42,7 +42,13 @@ export type Rejection =
   | { readonly kind: "bundle-unparsable"; readonly detail: string }
   | { readonly kind: "chain-unparsable"; readonly index: number; readonly detail: string }
   | { readonly kind: "rsa-key-too-large"; readonly index: number; readonly bits: number }
+  /** Lengths in bytes. */
+  | { readonly kind: "chain-too-long"; readonly length: number; readonly limit: number }
   | { readonly kind: "unsupported-public-key"; readonly algorithm: string }
+  /** The leaf's key is of a kind that Go knows, and too weak or too odd for it. */
+  | { readonly kind: "refused-public-key"; readonly detail: string }
+  /** Go's verifier has a bug at this: the API server ends, and starts again. */
+  | { readonly kind: "go-panic"; readonly detail: string }
   | { readonly kind: "unhandled-critical-extension"; readonly oids: readonly string[] }
   | { readonly kind: "expired"; readonly subject: CertificateSummary; readonly at: Date; readonly notAfter: Date }
   | {

@@ -10,7 +10,8 @@ import { type GoRules, rulesOf } from "./go-rules.ts";
 import { toGoString, toText } from "./go-text.ts";
 import { type HostnameFault, verifyHostname } from "./hostname.ts";
 import { Malformed } from "./malformed.ts";
-import type { Refusal, Unknown } from "./refusal.ts";
+import type { Refusal, Stop } from "./refusal.ts";
+import { rsaKeyFault } from "./rsa-key.ts";
 import { checkAlone } from "./validity.ts";
 import type { Candidate, Rejection, Verdict, VerifyInput } from "./verdict.ts";
 
@@ -81,7 +82,9 @@ function judgeServed(input: Case, bundle: readonly Certificate[]): Verdict {
   const { rules } = input;
   const seen: Seen = { bundle, candidates: [] };
   if (input.chain.length === 0) return undetermined(seen, "the backend presented no certificate", emptyChainTexts);
-  if (!/[^.]/.test(input.serverName)) return undetermined(seen, "there is no server name to verify");
+  if (input.serverName === "") return broken(seen, withoutName);
+  const tooLong = chainTooLong(input.chain, rules);
+  if (tooLong !== undefined) return broken(seen, inHandshake(tooLong.text, tooLong.rejection));
   const served: Certificate[] = [];
   for (const [index, der] of input.chain.entries()) {
     const certificate = parseCertificate(der, rules);
@@ -100,6 +103,25 @@ const emptyChainTexts = [
   "tls: received empty certificates message",
   "tls: received unexpected handshake message of type *tls.certificateMsg when waiting for *tls.certificateMsg",
 ];
+
+const withoutName: Refused = {
+  goText: "tls: either ServerName or InsecureSkipVerify must be specified in the tls.Config",
+  stage: "handshake",
+  cause: { kind: "wrong-name", wanted: "", names: [] },
+};
+
+/**
+ * readHandshakeBytes of crypto/tls/conn.go: no longer message is read (maxHandshake, maxHandshakeCertificateMsg). The length
+ * is that of TLS 1.3 without extensions (RFC 8446 §4.4.2), which Go's servers and OpenSSL's send; of TLS 1.2 it is less by
+ * one, and by two for each certificate.
+ */
+function chainTooLong(chain: readonly Uint8Array[], rules: GoRules): Refusal | undefined {
+  const limit = rules.longCertificateMessages ? 262_144 : 65_536;
+  const length = chain.reduce((sum, der) => sum + 3 + der.length + 2, 1 + 3);
+  if (length <= limit) return undefined;
+  const text = `tls: handshake message of length ${length} bytes exceeds maximum of ${limit} bytes`;
+  return { text, rejection: { kind: "chain-too-long", length, limit } };
+}
 
 function unparsable(index: number, { text }: Malformed): Refusal {
   const rejection: Rejection = { kind: "chain-unparsable", index, detail: text };
@@ -137,12 +159,12 @@ function judgeLeaf(
   const hostname = verifyHostname(leaf, toGoString(input.serverName), rules);
   const refusal = checkAlone(leaf, moment) ?? (hostname && refuseHostname(hostname));
   if (refusal !== undefined) return broken(seen, refusedByVerify(refusal, rules));
-  const found: SearchOutcome | Unknown = isInPool(roots, leaf)
+  const found: SearchOutcome | Stop = isInPool(roots, leaf)
     ? { kind: "found", chains: [[leaf]] }
     : findChains([leaf], leaf, search);
-  if ("unknown" in found) return undetermined(seen, found.unknown);
+  if ("stop" in found) return stopped(seen, found);
   const kept = found.kind === "found" ? keepValidChains(found.chains, rules) : found;
-  if ("unknown" in kept) return undetermined(seen, kept.unknown);
+  if ("stop" in kept) return stopped(seen, kept);
   if (kept.kind === "found") return judgeKey(seen, leaf, kept.chains, rules);
   return input.caBundle.length === 0
     ? withoutBundle(input, seen, kept.refusal)
@@ -161,22 +183,21 @@ function withoutBundle({ serverName, rules }: Case, seen: Seen, refusal: Refusal
   return undetermined(seen, reason, ["OK", refused.goText]);
 }
 
-/** What crypto/tls asks of the leaf's key after Verify, as far as the certificate alone tells. */
+/**
+ * What crypto/tls asks of the leaf's key after Verify, as far as the certificate alone tells. Where a server shows such a
+ * leaf, Go says this; a server may fail before it does, and then Go repeats the server's alert.
+ */
 function judgeKey(seen: Seen, leaf: Certificate, chains: readonly Chain[], rules: GoRules): Verdict {
   const { publicKey } = leaf;
   const unsupported = "tls: server's certificate contains an unsupported type of public key: ";
-  const depends = "no server can use this key with a Go client, and which of the two says so depends on the server";
-  if (publicKey === undefined) {
-    return broken(seen, inHandshake(`${unsupported}<nil>`, { kind: "unsupported-public-key", algorithm: "<nil>" }));
+  if (publicKey === undefined || publicKey.kind === "dsa") {
+    const algorithm = publicKey === undefined ? "<nil>" : "*dsa.PublicKey";
+    return broken(seen, inHandshake(unsupported + algorithm, { kind: "unsupported-public-key", algorithm }));
   }
-  if (publicKey.kind === "dsa") {
-    const texts = [`${unsupported}*dsa.PublicKey`, "remote error: tls: handshake failure"];
-    return undetermined(seen, `the leaf has a DSA key: ${depends}`, texts);
-  }
-  if (rules.rsaKeyChecks && publicKey.kind === "rsa" && publicKey.bits < 1024) {
-    const weak = `crypto/rsa: ${publicKey.bits}-bit keys are insecure (see https://go.dev/pkg/crypto/rsa#hdr-Minimum_key_size)`;
-    const texts = [`tls: invalid signature by the server certificate: ${weak}`, "remote error: tls: internal error"];
-    return undetermined(seen, `the leaf has an RSA key of ${publicKey.bits} bits: ${depends}`, texts);
+  const detail = publicKey.kind === "rsa" && rules.rsaKeyChecks ? rsaKeyFault(publicKey) : undefined;
+  if (detail !== undefined) {
+    const text = `tls: invalid signature by the server certificate: ${detail}`;
+    return broken(seen, inHandshake(text, { kind: "refused-public-key", detail }));
   }
   return trusted(seen, leaf, chains);
 }
@@ -211,6 +232,12 @@ function withLeaf(seen: Seen, leaf: Certificate | undefined): Seen {
 function considered({ leaf, bundle, candidates }: Seen) {
   const shown = { bundle: bundle.map(summarize), candidates };
   return leaf === undefined ? shown : { ...shown, leaf: summarize(leaf) };
+}
+
+/** A panic in crypto/tls is in a goroutine of its own, so that nothing recovers it: the API server ends. */
+function stopped(seen: Seen, stop: Stop): Verdict {
+  if (stop.stop === "unknown") return undetermined(seen, stop.reason);
+  return broken(seen, inHandshake(`panic: ${stop.text}`, { kind: "go-panic", detail: stop.text }));
 }
 
 function broken(seen: Seen, refused: Refused): Verdict {

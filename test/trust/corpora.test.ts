@@ -1,10 +1,12 @@
 // The recorded answers of Go itself to bundles and chains, text for text (test/corpora; limbo/* are of the C2SP x509-limbo
-// corpus, Apache-2.0, with Go's answers).
+// corpus, Apache-2.0, with Go's answers). All are what crypto/tls says in a handshake: to a leaf with a DSA key, which
+// x509.Verify by itself accepts, that it cannot use it.
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Verdict, VerifyInput } from "../../src/trust/verdict.ts";
 import { verifyServed } from "../../src/trust/verify.ts";
+import { releaseOf } from "../fuzz/compare.ts";
 
 interface TrustCase {
   readonly id: string;
@@ -55,21 +57,11 @@ const report = (name: string, { decided, undetermined, wrong }: Count): void => 
 describe("corpora/trust.json", () => {
   const cases = readCorpus("trust.json") as readonly TrustCase[];
 
-  // Without the patch, two chains that only a newer 1.26 stops searching stay open. No TLS server can use a DSA key, so
-  // that what Verify alone was recorded to say about one is never asked.
   it.each([
-    { go: "1.19", recorded: "go1.19.8", open: ["limbo/webpki::forbidden-dsa-leaf"] },
-    { go: "1.19", patch: 8, recorded: "go1.19.8", open: ["limbo/webpki::forbidden-dsa-leaf"] },
-    {
-      go: "1.26",
-      recorded: "go1.26.8",
-      open: [
-        "limbo/pathological::pathological-chain-distinct-subject-same-key",
-        "limbo/pathological::pathological-chain-same-subject-same-key",
-        "limbo/webpki::forbidden-dsa-leaf",
-      ],
-    },
-    { go: "1.26", patch: 8, recorded: "go1.26.8", open: ["limbo/webpki::forbidden-dsa-leaf"] },
+    { go: "1.19", recorded: "go1.19.8" },
+    { go: "1.19", patch: 8, recorded: "go1.19.8" },
+    { go: "1.26", recorded: "go1.26.8" },
+    { go: "1.26", patch: 8, recorded: "go1.26.8" },
   ] as const)("says what $recorded says, for Go $go patch $patch, and never anything else", (row) => {
     const all = emptyCount();
     const release = "patch" in row ? { go: row.go, patch: row.patch } : { go: row.go };
@@ -78,7 +70,30 @@ describe("corpora/trust.json", () => {
     }
     report(`trust.json, Go ${row.go}${"patch" in row ? `.${row.patch}` : ""}`, all);
     expect(all.wrong).toEqual([]);
-    expect(all.undetermined).toEqual(row.open);
+    expect(all.undetermined).toEqual([]);
+    expect(all.decided).toBe(cases.length);
+  });
+});
+
+interface FoundCase extends Omit<TrustCase, "caBundle" | "expect"> {
+  readonly desc: string;
+  readonly caBundleBase64: string;
+  /** By the version of the Go that was asked. */
+  readonly expect: Readonly<Record<string, string>>;
+}
+
+// What `npm run fuzz:trust` found and cut down: to each of these the verdict once said something else than Go.
+describe("found-by-fuzzing.json", () => {
+  const file = path.join(import.meta.dirname, "found-by-fuzzing.json");
+  const cases = (JSON.parse(readFileSync(file, "utf8")) as readonly FoundCase[]).flatMap(({ expect: said, ...rest }) =>
+    Object.entries(said).map(([version, text]) => ({ ...rest, version, text })),
+  );
+
+  it.each(cases)("$id, $version: $desc", ({ version, text, caBundleBase64, chain, serverName, time }) => {
+    const caBundle = base64(caBundleBase64);
+    const at = new Date(time);
+    const verdict = verifyServed({ caBundle, chain: chain.map(base64), serverName, at, ...releaseOf(version) });
+    expect(answerOf(verdict)).toBe(text);
   });
 });
 

@@ -112,6 +112,23 @@ const rows: readonly Row[] = [
     todo: "Serve a certificate with an RSA, ECDSA or Ed25519 key.",
   },
   {
+    cause: { kind: "chain-too-long", length: 300_000, limit: 262_144 },
+    sentence: "Both pods serve certificates that take 300000 bytes of the handshake, and Go reads no more than 262144.",
+    todo: "Serve the leaf and the certificates between it and the bundle, and nothing else.",
+  },
+  {
+    cause: { kind: "refused-public-key", detail: "crypto/rsa: 768-bit keys are insecure" },
+    sentence:
+      "Both pods serve the certificate made on 9 June 2026 (sha256 00112233…), whose key Go refuses (crypto/rsa: 768-bit keys are insecure).",
+    todo: "Serve a certificate with an RSA key of 2048 bits, or an ECDSA or Ed25519 key.",
+  },
+  {
+    cause: { kind: "go-panic", detail: "interface conversion: interface is nil, not x509.pubKeyEqual" },
+    sentence:
+      "Both pods serve the certificate made on 9 June 2026 (sha256 00112233…), and an issuer of its name has a key at which the API server's Go stops with a panic (interface conversion: interface is nil, not x509.pubKeyEqual).",
+    todo: "Take that certificate out of the bundle and out of what is served, and update the API server.",
+  },
+  {
     cause: { kind: "unhandled-critical-extension", oids: ["1.2.3"] },
     sentence:
       "A certificate between what both pods serve and the bundle has a critical extension that Go does not understand: 1.2.3.",
@@ -202,7 +219,9 @@ const kinds: Record<Rejection["kind"], true> = {
   "bundle-empty": true,
   "bundle-unparsable": true,
   "chain-unparsable": true,
+  "chain-too-long": true,
   expired: true,
+  "go-panic": true,
   "incompatible-key-usage": true,
   "insecure-algorithm": true,
   "invalid-policies": true,
@@ -213,6 +232,7 @@ const kinds: Record<Rejection["kind"], true> = {
   "not-a-ca": true,
   "not-yet-valid": true,
   "path-too-long": true,
+  "refused-public-key": true,
   "rsa-key-too-large": true,
   "same-name-other-key": true,
   "signature-limit-reached": true,
