@@ -83,7 +83,7 @@ function parseHead(reader: DerReader, outer: DerReader, rules: GoRules): Head | 
   }
   const identifier = parseAlgorithmIdentifier(inner, rules);
   if (identifier instanceof Malformed) return identifier;
-  return { version, serialNumber, signatureAlgorithm: signatureAlgorithmOf(identifier, rules) };
+  return { version, serialNumber, signatureAlgorithm: signatureAlgorithmOf(identifier) };
 }
 
 /** 1 to 3. Below zero is malformed, and so is a number that no Go int holds. */

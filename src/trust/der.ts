@@ -132,7 +132,8 @@ function readLength(bytes: Uint8Array, first: number): Length | undefined {
   return isShortest ? { header: 2 + octets, content } : undefined;
 }
 
-function isShortestInteger(content: Uint8Array): boolean {
+/** The content of an INTEGER in its shortest form (X.690 §8.3.2). */
+export function isShortestInteger(content: Uint8Array): boolean {
   const [first, second] = content;
   if (first === undefined) return false;
   if (second === undefined) return true;

@@ -1,9 +1,8 @@
 // The signature algorithms that Go's crypto/x509 has names for (signatureAlgorithmDetails of x509.go), and which of them an
 // AlgorithmIdentifier is. Signatures are checked in signature.ts.
-import { DerReader, constructedTag, integerValue, tag } from "./der.ts";
-import { Malformed } from "./malformed.ts";
-import { type AlgorithmIdentifier, parseAlgorithmIdentifier } from "./public-key.ts";
-import type { GoRules } from "./go-rules.ts";
+import { tag } from "./der.ts";
+import { parseHashIdentifier, parsePssParameters } from "./pss-parameters.ts";
+import type { AlgorithmIdentifier } from "./public-key.ts";
 
 export interface SignatureAlgorithm {
   /** As Go prints it. */
@@ -36,10 +35,10 @@ const byOid: Readonly<Record<string, SignatureAlgorithm>> = {
 };
 
 /** getSignatureAlgorithmFromAI; undefined for one that Go does not know. */
-export function signatureAlgorithmOf(identifier: AlgorithmIdentifier, rules: GoRules): SignatureAlgorithm | undefined {
+export function signatureAlgorithmOf(identifier: AlgorithmIdentifier): SignatureAlgorithm | undefined {
   // RFC 8410 §3: no parameters. Those of the others are not looked at.
   if (identifier.oid === ed25519 && identifier.parameters.length !== 0) return undefined;
-  return identifier.oid === rsaPss ? pssAlgorithm(identifier.parameters, rules) : byOid[identifier.oid];
+  return identifier.oid === rsaPss ? pssAlgorithm(identifier.parameters) : byOid[identifier.oid];
 }
 
 const pssByHash: Readonly<Record<string, { readonly algorithm: SignatureAlgorithm; readonly salt: bigint }>> = {
@@ -57,45 +56,19 @@ const pssByHash: Readonly<Record<string, { readonly algorithm: SignatureAlgorith
   },
 };
 
-interface PssParameters {
-  readonly hash: AlgorithmIdentifier;
-  readonly mask: AlgorithmIdentifier;
-  readonly maskHash: AlgorithmIdentifier;
-  readonly saltLength: bigint;
-  readonly trailer: bigint;
-}
-
 /** RFC 4055 §3.1, of which Go takes: MGF1 with the same hash, a salt as long as the hash, the default trailer. */
-function pssAlgorithm(der: Uint8Array, rules: GoRules): SignatureAlgorithm | undefined {
-  const parameters = parsePss(der, rules);
+function pssAlgorithm(der: Uint8Array): SignatureAlgorithm | undefined {
+  const parameters = parsePssParameters(der);
+  const maskHash = parameters && parseHashIdentifier(parameters.mask.parameters);
   const pss = parameters && pssByHash[parameters.hash.oid];
-  if (parameters === undefined || pss === undefined) return undefined;
-  const { hash, mask, maskHash, saltLength, trailer } = parameters;
+  if (parameters === undefined || maskHash === undefined || pss === undefined) return undefined;
+  const { hash, mask, saltLength, trailerField } = parameters;
   const isExpected =
     mask.oid === "1.2.840.113549.1.1.8" &&
     maskHash.oid === hash.oid &&
     isNullOrAbsent(hash.parameters) &&
     isNullOrAbsent(maskHash.parameters);
-  return isExpected && saltLength === pss.salt && trailer === 1n ? pss.algorithm : undefined;
-}
-
-function parsePss(der: Uint8Array, rules: GoRules): PssParameters | undefined {
-  const reader = new DerReader(der).enter(tag.sequence);
-  if (reader === undefined) return undefined;
-  const hash = readAlgorithm(reader.enter(constructedTag(0)), rules);
-  const mask = readAlgorithm(reader.enter(constructedTag(1)), rules);
-  const salt = reader.enter(constructedTag(2))?.readInteger();
-  const trailer = reader.peek(constructedTag(3)) ? reader.enter(constructedTag(3))?.readInteger() : new Uint8Array([1]);
-  const maskHash = mask && readAlgorithm(new DerReader(mask.parameters), rules);
-  if (hash === undefined || mask === undefined || maskHash === undefined || salt === undefined || trailer === undefined)
-    return undefined;
-  return { hash, mask, maskHash, saltLength: integerValue(salt), trailer: integerValue(trailer) };
-}
-
-function readAlgorithm(reader: DerReader | undefined, rules: GoRules): AlgorithmIdentifier | undefined {
-  const content = reader?.read(tag.sequence);
-  const identifier = content && parseAlgorithmIdentifier(content, rules);
-  return identifier instanceof Malformed ? undefined : identifier;
+  return isExpected && saltLength === pss.salt && trailerField === 1n ? pss.algorithm : undefined;
 }
 
 function isNullOrAbsent(parameters: Uint8Array): boolean {

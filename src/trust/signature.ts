@@ -51,8 +51,8 @@ function unsupported(algorithm: string): SignatureOutcome {
 }
 
 /** Before the key is tried. RFC 6194, and Go 1.18's release notes. */
-function insecure({ name, hash }: SignatureAlgorithm, rules: GoRules): SignatureOutcome {
-  const isOverridable = hash === "sha1" && !rules.sha1WithoutAdvice;
+function insecure({ name, key, hash }: SignatureAlgorithm, rules: GoRules): SignatureOutcome {
+  const isOverridable = hash === "sha1" && key !== "DSA" && !rules.sha1WithoutAdvice;
   const advice = isOverridable ? " (temporarily override with GODEBUG=x509sha1=1)" : "";
   const text = `x509: cannot verify signature: insecure algorithm ${name}${advice}`;
   return { kind: "refused", text, rejection: { kind: "insecure-algorithm", algorithm: name } };

@@ -11,6 +11,11 @@ export function mutateCertificate(random: Random, recipe: CertificateRecipe): vo
     case 1:
       recipe.signatureEdits.push(byteEdit(random));
       return;
+    case 2:
+    case 3:
+      // Each field as often as the others, however few parts it has.
+      mutateTree(random, random.pick(recipe.signed.parts.flatMap((part) => ("parts" in part ? [part] : []))));
+      return;
     default:
       for (let count = 1 + random.below(2); count > 0; count -= 1) mutateTree(random, recipe.root);
   }
