@@ -146,12 +146,14 @@ describe("no step", () => {
 
   it("is made from a verdict that is undetermined", async () => {
     const world = await kaiWorld({ version: "v0.5.5" });
-    // Go refuses such a short key in one way or another; which one depends on the server, so the verdict stays open.
+    // Go takes such a short key until 1.23 and refuses it from 1.24 on, and which Go it is was not seen.
     const algorithm = { name: "RSASSA-PKCS1-v1_5", modulusLength: 512, publicExponent: Buffer.from([1, 0, 1]) };
     const keys = await webcrypto.subtle.generateKey({ ...algorithm, hash: "SHA-256" }, true, ["sign", "verify"]);
     const { serverName } = world.workload("binder");
     world.setLoaded("binder", pairOf(await mintKaiCertificate({ serverName, notBefore: startOfWorld, keys })));
-    expect(await planOf(world)).toEqual({ next: { do: "nothing" }, steps: [], advice: [] });
+    const why = { kind: "forbidden", message: "no" } as const;
+    const snapshot = { ...(await look(world)), server: { seen: false, why } } as const;
+    expect(planRepair(snapshot, [], { allowOutage: true })).toEqual({ next: { do: "nothing" }, steps: [], advice: [] });
   });
 
   it("is made for a holder that is being deleted", async () => {
