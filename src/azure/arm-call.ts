@@ -91,7 +91,7 @@ function todoOf(status: number | undefined): string {
     case 401:
       return "az account show   # is the identity of the subscription's tenant?";
     case 403:
-      return "Give the identity the role of infra/ (fleetmend cluster reader) on the subscription; it takes up to 5 minutes.";
+      return "Give the identity the role `fleetmend cluster reader` (infra/) on the subscription; it takes up to 5 minutes to count.";
     case 404:
       return "az aks list --output table   # is it still there, and is FLEETMEND_SUBSCRIPTION_ID right?";
     case 429:

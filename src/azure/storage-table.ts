@@ -1,7 +1,7 @@
 // Table over Azure Table storage: rows as entities, ETags as preconditions. Not here: what the rows mean.
 import { randomUUID } from "node:crypto";
 import type { TableClient, TableEntity } from "@azure/data-tables";
-import type { Json, Row, RowKey, Table } from "../fleet/table.ts";
+import { StoreError, type Json, type Row, type RowKey, type Table } from "../fleet/table.ts";
 import { joinValue, splitValue } from "./entity-value.ts";
 import {
   endpointOf,
@@ -81,8 +81,12 @@ function entityOf({ partition, row }: RowKey, value: Json): Entity {
 }
 
 function rowOf({ partition, row }: RowKey, entity: Readonly<Record<string, unknown>>, etag: string | undefined): Row {
-  if (etag === undefined) throw storeError(`the ETag of ${partition}/${row}`, undefined);
-  return { partition, row, value: joinValue(entity), etag };
+  if (etag === undefined) throw new StoreError(`Storage gave no ETag for ${partition}/${row}.`);
+  try {
+    return { partition, row, value: joinValue(entity), etag };
+  } catch {
+    throw new StoreError(`The row ${partition}/${row} in Table storage is not one that fleetmend wrote.`);
+  }
 }
 
 /**
@@ -140,7 +144,7 @@ async function attempt<T extends object>(
   } catch (error) {
     const { code } = refusalOf(error);
     const refused = refusals.find((known) => known === code);
-    if (refused === undefined) throw storeError(asked, error);
+    if (refused === undefined) throw error instanceof StoreError ? error : storeError(asked, error);
     return { refused };
   }
 }
