@@ -62,19 +62,38 @@ function contended(): BudgetRefusal {
 }
 
 /**
- * Lengthens the run's reservation to `wish.seconds` from now. `lost`: it had expired and was counted as not proven; write
- * nothing more without a new one. Throws StoreError and UnreadableRow.
+ * Lengthens the run's reservation to `wish.seconds` from now. `lost`: it had expired and was counted as not proven, or
+ * the row cannot be read; write nothing more without a new one. Throws StoreError.
  */
 export async function renewReservation(
   parts: BudgetParts,
   wish: RepairWish,
 ): Promise<{ readonly until: Date } | "lost"> {
-  const answer = await contend(parts, wish, (row, now) => {
-    const renewed = decideRenewal(row, wish, now) ?? row;
-    const own = reservationOf(renewed, wish);
-    return { row: renewed, answer: own === undefined ? ("lost" as const) : { until: new Date(own.until) } };
-  });
-  return answer ?? unwritable();
+  try {
+    const answer = await contend(parts, wish, (row, now) => {
+      const renewed = decideRenewal(row, wish, now) ?? row;
+      const own = reservationOf(renewed, wish);
+      return { row: renewed, answer: own === undefined ? ("lost" as const) : { until: new Date(own.until) } };
+    });
+    return answer ?? unwritable();
+  } catch (error) {
+    if (!(error instanceof UnreadableRow)) throw error;
+    return "lost";
+  }
+}
+
+/** Whether the run has a reservation for the cluster, perhaps one that has expired and was not yet counted. Throws StoreError. */
+export async function hasReservation(
+  { table, version }: Pick<BudgetParts, "table" | "version">,
+  named: { readonly cluster: string; readonly run: string },
+): Promise<boolean> {
+  try {
+    return reservationOf(parse(await table.get(key), version), named) !== undefined;
+  } catch (error) {
+    // Then nothing is reserved either: whoever asks is refused, and told why.
+    if (error instanceof UnreadableRow) return false;
+    throw error;
+  }
 }
 
 /**

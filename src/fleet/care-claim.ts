@@ -114,7 +114,7 @@ async function readOwn(table: Table, claim: Claim): Promise<{ row: ClusterRow; s
  * write was sent twice by the SDK, whose second try then finds the first one's effect.
  */
 async function insist<T>(attempt: () => Promise<T | undefined>): Promise<T> {
-  let last = new StoreError("the row changed under every write");
+  let last: StoreError | undefined;
   for (let n = 0; n < tries; n += 1) {
     try {
       const answer = await attempt();
@@ -124,7 +124,7 @@ async function insist<T>(attempt: () => Promise<T | undefined>): Promise<T> {
       last = error;
     }
   }
-  throw last;
+  throw last ?? new StoreError("the row changed under every write");
 }
 
 const claimOf = (wish: Wish, row: ClusterRow, stored: Row): Claim => ({

@@ -48,12 +48,17 @@ export const careSeconds = 240;
 
 export const endOfRun = ({ startedAt }: RunSoFar): Date => new Date(Date.parse(startedAt) + runMinutes * 60_000);
 
-/** The run that the message goes on with, or a new one. */
-export function runOf(message: CareMessage, memory: ClusterMemory, at: { now: Date; dequeueCount: number }): RunSoFar {
+/**
+ * Whether a run that the row does not know was begun before: its message was delivered before, or goes on with it. What was
+ * remembered of it is lost with a process; it may have reserved, and written.
+ */
+export function isBegun(message: CareMessage, memory: ClusterMemory, dequeueCount: number): boolean {
+  return memory.run?.run !== message.run && (dequeueCount > 1 || message.attempt > 0);
+}
+
+/** The run that the message goes on with, or a new one. `reserved`: what the budget says of a run that the row does not know. */
+export function runOf(message: CareMessage, memory: ClusterMemory, at: { now: Date; reserved: boolean }): RunSoFar {
   if (memory.run?.run === message.run) return memory.run;
-  // A message that was delivered before, or goes on with a run that the row does not know, has lost what was remembered:
-  // it may have reserved, and written.
-  const isLost = at.dequeueCount > 1 || message.attempt > 0;
   return {
     run: message.run,
     startedAt: at.now.toISOString(),
@@ -63,7 +68,7 @@ export function runOf(message: CareMessage, memory: ClusterMemory, at: { now: Da
     done: [],
     notes: [],
     histories: noHistories,
-    reserved: isLost,
+    reserved: at.reserved,
     hasWritten: false,
     isPutOff: false,
   };

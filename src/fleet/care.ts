@@ -5,10 +5,11 @@
 // delivered again and finds the row as it was: it makes the same report anew, and a continuation too many is dropped by
 // its attempt.
 import * as v from "valibot";
+import { hasReservation } from "./budget.ts";
 import { claimCluster, endClaim, type Claim } from "./care-claim.ts";
 import { careMessage, type CareMessage } from "./care-message.ts";
 import type { Care, CareResult } from "./care-of-cluster.ts";
-import { runOf } from "./care-of-cluster.ts";
+import { isBegun, runOf } from "./care-of-cluster.ts";
 import { careOnce } from "./care-run.ts";
 import { isClusterId } from "./cluster-key.ts";
 import { nameless } from "./nameless-cluster.ts";
@@ -121,6 +122,8 @@ const nothing = (): void => undefined;
 async function prepare(parts: FleetParts, message: CareMessage, { claim, delivery }: Held): Promise<Care> {
   const memory = readMemory(claim.row.memory);
   const [told, previous] = await Promise.all([clusterOf(parts, message), latestReport(parts.table, message.cluster)]);
+  const isLost = isBegun(message, memory, delivery.dequeueCount);
+  const reserved = isLost && (await hasReservation(parts, message));
   const care: Care = {
     parts,
     message,
@@ -128,13 +131,14 @@ async function prepare(parts: FleetParts, message: CareMessage, { claim, deliver
     ...told,
     mode: decideMode(parts.policy, told.cluster.tags),
     memory,
-    run: runOf(message, memory, { now: parts.now(), dequeueCount: delivery.dequeueCount }),
+    run: runOf(message, memory, { now: parts.now(), reserved }),
     ...(previous !== undefined && { previous: previous.report }),
   };
-  // A run that never came back: its place in the budget is this cluster's, and would be in our way.
+  // A run that never came back: its place in the budget is this cluster's, and would be in our way. It may have written
+  // since it was last heard of.
   const { run: other } = memory;
   if (other !== undefined && other.run !== message.run) {
-    if (other.reserved) await release(care, other.hasWritten ? "failed" : "unused", other.run);
+    if (other.reserved) await release(care, "failed", other.run);
     return { ...care, memory: { ...memory, run: undefined } };
   }
   return care;

@@ -17,7 +17,7 @@ import { mostSevereFirst } from "../admission/severity-order.ts";
 import { endOfRun, mayRepair, whyOnlyPlanned, type Blind, type Care, type CareResult } from "./care-of-cluster.ts";
 import { reportLook } from "./care-report.ts";
 import type { ReportedRepair } from "./cluster-report.ts";
-import { release, reserve } from "./repair-budget.ts";
+import { keepReservation, release, reserve } from "./repair-budget.ts";
 import { packHistories, unpackHistories, type RunSoFar } from "./run-memory.ts";
 import { rememberFullPass } from "./remember-full-pass.ts";
 
@@ -27,7 +27,7 @@ type Pass = Promise<CareResult | Blind>;
 export async function fullPass(care: Care, api: ClusterApi): Pass {
   if (care.parts.now() >= endOfRun(care.run)) return endInTime(care, api);
   if (mayRepair(care)) {
-    if (care.run.reserved) return repairOnce(care, api);
+    if (care.run.reserved) return goOnRepairing(care, api);
     if (care.run.isPutOff) {
       const answer = await reserve(care);
       return answer.reserved
@@ -102,10 +102,14 @@ function secondsToWait({ parts, run }: Care, retryAfterSeconds: number): number 
   return parts.now().getTime() + seconds * 1000 < endOfRun(run).getTime() ? seconds : undefined;
 }
 
-/** One call of mend: it looks, and does the step that is due. */
+async function goOnRepairing(care: Care, api: ClusterApi): Pass {
+  const answer = await keepReservation(care);
+  if (answer.reserved) return repairOnce(care, api);
+  return putOff({ ...care, run: { ...care.run, reserved: false, isPutOff: true } }, answer);
+}
+
+/** One call of mend: it looks, and does the step that is due. The reservation is held. */
 async function repairOnce(care: Care, api: ClusterApi): Pass {
-  const answer = await reserve(care);
-  if (!answer.reserved) return putOff({ ...care, run: { ...care.run, reserved: false, isPutOff: true } }, answer);
   const outcome = await mend(api, optionsFor(care));
   if (outcome.outcome === "blind") return { blind: outcome.failure };
   const noted = { ...care, run: withOutcome(care, outcome) };

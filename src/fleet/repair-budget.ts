@@ -1,5 +1,5 @@
 // One run's part of the fleet's budget, and what is told of it.
-import { releaseReservation, reserveRepair, type ReserveAnswer } from "./budget.ts";
+import { releaseReservation, renewReservation, reserveRepair, type ReserveAnswer } from "./budget.ts";
 import type { RepairOutcome } from "./budget-row.ts";
 import type { Care } from "./care-of-cluster.ts";
 
@@ -17,6 +17,17 @@ export async function reserve(care: Care): Promise<ReserveAnswer> {
     parts.telemetry.event("budget", { ...who(care), outcome: "granted", why });
   }
   return answer;
+}
+
+/**
+ * Lengthens what the run has reserved. Where it was lost, or the run itself is only known from the budget, it is reserved
+ * anew, and counts as begun now. Throws StoreError.
+ */
+export async function keepReservation(care: Care): Promise<ReserveAnswer> {
+  const { parts, cluster, run, memory } = care;
+  if (memory.run?.run !== run.run) return reserve(care);
+  const renewed = await renewReservation(parts, { cluster: cluster.id, run: run.run, seconds: reservedSeconds });
+  return renewed === "lost" ? reserve(care) : { reserved: true, until: renewed.until };
 }
 
 /** Gives it back; what another run of this cluster has left there, too. Nothing reserved: nothing happens. */

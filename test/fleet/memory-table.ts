@@ -32,11 +32,11 @@ export function createMemoryTable(): MemoryTable {
   };
   const store = ({ partition, row }: RowKey, value: Json): Row => {
     written += 1;
-    const stored = { partition, row, value: copyOf(value), etag: `W/"${written}"` };
+    const stored = Object.freeze({ partition, row, value: copyOf(value), etag: `W/"${written}"` });
     rows.set(nameOf(stored), stored);
-    return structuredClone(stored);
+    return stored;
   };
-  const peek = (key: RowKey): Row | undefined => structuredClone(rows.get(nameOf(key)));
+  const peek = (key: RowKey): Row | undefined => rows.get(nameOf(key));
   const remove = (read: Row): boolean => {
     const stored = rows.get(nameOf(read));
     if (stored !== undefined && stored.etag !== read.etag) return false;
@@ -56,8 +56,7 @@ export function createMemoryTable(): MemoryTable {
         [...rows.values()]
           .filter((row) => row.partition === partition && (after === undefined || row.row > after))
           .sort((one, other) => (one.row < other.row ? -1 : 1))
-          .slice(0, limit)
-          .map((row) => structuredClone(row)),
+          .slice(0, limit),
       ),
   };
 }
@@ -82,7 +81,13 @@ export function overNetwork(table: Table, faults: TableFaults): Table {
   };
 }
 
-/** What a store gives back: the value as JSON carries it. */
+/** What a store gives back: the value as JSON carries it. Frozen, so that who reads cannot change what others read. */
 function copyOf(value: Json): Json {
-  return JSON.parse(JSON.stringify(value)) as Json;
+  return frozen(JSON.parse(JSON.stringify(value)) as Json);
+}
+
+function frozen<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  for (const inner of Object.values(value)) frozen(inner);
+  return Object.freeze(value);
 }
