@@ -25,6 +25,8 @@ const [worker, listener] = ["worker", "listener"].map((role) => ({
 
 /** The end of a process. */
 export class Killed extends Error {}
+/** OSMO did not say which routes it has: the next call tries again. */
+class NotOpened extends Error {}
 
 interface Pod {
   readonly path: string;
@@ -139,7 +141,7 @@ export class RotationWorld {
       },
     };
     const osmo = await createOsmoApi(noting, { sleep: () => Promise.resolve() });
-    if (!osmo.ok) throw new Error(osmo.error.message);
+    if (!osmo.ok) throw new NotOpened(osmo.error.message);
     return {
       osmo: osmo.value,
       vault: this.vault.api(),
@@ -178,14 +180,14 @@ export class RotationWorld {
     throw new Error(`no end after ${limit} calls: ${this.told.at(-2) ?? ""}`);
   }
 
-  /** One call in a process of its own. Undefined where it was killed. */
+  /** One call in a process of its own. Undefined where it was killed, or did not come to anything. */
   async once(credential: TokenCredential, holder?: string): Promise<RotationAnswer | undefined> {
     try {
       const answer = await rotateToken(await this.parts(holder), credential);
       this.told.push(JSON.stringify(answer), inspect(answer, { depth: 9 }));
       return answer;
     } catch (error) {
-      if (error instanceof Killed) return undefined;
+      if (error instanceof Killed || error instanceof NotOpened) return undefined;
       throw error;
     }
   }
