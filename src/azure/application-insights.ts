@@ -34,6 +34,7 @@ export async function createTelemetry(options: TelemetryOptions): Promise<FleetT
   const client = await isolatedClient(connectionString, options);
   // Does nothing where the host has one already.
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  const flushed = oneAfterAnother(() => client.flush());
   return {
     availability({ name, success, durationMs, message, properties }) {
       client.trackAvailability({
@@ -48,7 +49,7 @@ export async function createTelemetry(options: TelemetryOptions): Promise<FleetT
       client.trackMetric({ name, value, properties: asText(properties) });
     },
     within: (traceParent, use) => context.with(contextOf(traceParent), use),
-    flush: () => inTime(client.flush(), options.flushDeadlineMs ?? 5000),
+    flush: () => inTime(flushed(), options.flushDeadlineMs ?? 5000),
   };
 }
 
@@ -107,4 +108,30 @@ async function inTime(flushed: Promise<void>, deadlineMs: number): Promise<void>
   } finally {
     clearTimeout(timer);
   }
+}
+
+/**
+ * A flush that is asked for while another runs waits for it and flushes again: of two at a time the SDK lets the second
+ * return at once, with its items unsent (@opentelemetry/sdk-logs 0.221, BatchLogRecordProcessorBase, `_flushAll`).
+ */
+function oneAfterAnother(flush: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+  const start = (): Promise<void> => {
+    running = flush().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+  return () => {
+    if (next !== undefined) return next;
+    if (running === undefined) return start();
+    next = running
+      .catch(() => undefined)
+      .then(() => {
+        next = undefined;
+        return start();
+      });
+    return next;
+  };
 }

@@ -6,6 +6,7 @@ import { createArm, type Arm } from "../../src/lab/azure/arm.ts";
 import type { ArmCluster } from "../../src/lab/azure/arm-cluster.ts";
 import { startIdentity, type Identity } from "../../src/lab/azure/identity.ts";
 import { startWire, type Wire } from "../../src/lab/azure/wire.ts";
+import { identityEndpointFor } from "./identity-endpoint.ts";
 
 export const subscription = "00000000-0000-4000-8000-000000000001";
 
@@ -33,7 +34,7 @@ export async function startAzureWorld(): Promise<AzureWorld> {
   const environment = names.map((name) => [name, process.env[name]] as const);
   Object.assign(process.env, {
     HTTPS_PROXY: wire.proxyUrl,
-    IDENTITY_ENDPOINT: identity.endpoint,
+    IDENTITY_ENDPOINT: await identityEndpointFor(identity),
     IDENTITY_HEADER: identity.header,
   });
   const certificates = tls.getCACertificates("default");

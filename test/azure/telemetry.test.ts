@@ -18,7 +18,7 @@ beforeAll(async () => {
   telemetry = await createTelemetry({
     ...{ connectionString, credential: world.credential.sdk, role: "func-fleetmend", instance: "i-1" },
     log: () => undefined,
-    flushDeadlineMs: 1000,
+    flushDeadlineMs: 15_000,
   });
 });
 afterAll(() => world.stop());
@@ -106,11 +106,28 @@ describe("telemetry", () => {
     ]);
   });
 
-  it("never throws where nothing can be sent", async () => {
-    world.wire.remove(host);
-    telemetry.event("budget", { outcome: "granted" });
+  it("has sent what an invocation reported when its flush ends, also while another flush runs", async () => {
+    telemetry.event("repair", { run: "r-1" });
+    const first = telemetry.flush();
+    telemetry.event("repair", { run: "r-2" });
     await telemetry.flush();
-    await world.wire.serve(host, ingestion.host);
+    const runs = ofType("EventData").flatMap(({ data }) =>
+      data.baseData.name === "repair" ? [data.baseData.properties] : [],
+    );
+    expect(runs).toEqual([{ run: "r-1" }, { run: "r-2" }]);
+    await first;
+  });
+
+  it("never throws where nothing can be sent", async () => {
+    const unheard = "nowhere-0.in.applicationinsights.azure.com";
+    const impatient = await createTelemetry({
+      connectionString: `InstrumentationKey=${key};IngestionEndpoint=https://${unheard}/`,
+      ...{ credential: world.credential.sdk, role: "func-fleetmend", instance: "i-1" },
+      log: () => undefined,
+      flushDeadlineMs: 100,
+    });
+    impatient.event("budget", { outcome: "granted" });
+    await impatient.flush();
   });
 
   it("without a connection string does nothing, and says so once", async () => {
