@@ -51,7 +51,7 @@ export async function withAlerts<T>(invocation: Invocation, use: (alerts: Alerts
   const app = process.env.WEBSITE_HOSTNAME;
   const alerts = createAlerts({
     readWorkflowUrl: () => readWorkflowUrl(ground),
-    post: postToTeams,
+    post: (url, message) => postToTeams(url, message),
     telemetry: ground.telemetry,
     links: app === undefined ? {} : { app: `https://${app}` },
   });

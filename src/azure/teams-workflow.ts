@@ -9,14 +9,16 @@ export interface TeamsFailure {
   readonly status?: number;
 }
 
-/** For all tries together: who called forwardAlert waits. */
-const deadlineMs = 25_000;
-
 /**
  * Success is any 2xx; Teams answers 202, which proves no delivery. Tried up to four times on 429, as its Retry-After says,
- * on 5xx and on a broken connection; so a card may come twice. Goes through the proxy of the environment.
+ * on 5xx and on a broken connection; so a card may come twice. All tries together take 25 s by default: who called
+ * forwardAlert waits. Goes through the proxy of the environment.
  */
-export async function postToTeams(url: string, message: unknown): Promise<Result<void, TeamsFailure>> {
+export async function postToTeams(
+  url: string,
+  message: unknown,
+  { deadlineMs = 25_000 }: { readonly deadlineMs?: number } = {},
+): Promise<Result<void, TeamsFailure>> {
   const { createPipelineRequest, createDefaultHttpClient } = await import("@azure/core-rest-pipeline");
   if (!URL.canParse(url) || new URL(url).protocol !== "https:") {
     return failure({ kind: "refused", message: "What the secret holds is not an https URL." });
