@@ -150,6 +150,19 @@ describe("a timer", () => {
     expect(lines).toContainEqual(expect.objectContaining({ category: "user", function: "scan", message: "tick" }));
   });
 
+  it("runs by hand at the host's own address, with the master key only, and keeps its next time", async () => {
+    const { url, keys } = await start();
+    const run = (name: string, key: string) =>
+      fetch(`${url}/admin/functions/${name}`, { method: "POST", headers: { "x-functions-key": key } });
+    expect((await run("scan", keys.default)).status).toBe(401);
+    expect((await run("care", keys.master)).status).toBe(404);
+    expect((await run("scan", keys.master)).status).toBe(202);
+    expect((await run("scan", keys.master)).status).toBe(202);
+    const next = `${new Date().getUTCFullYear() + 1}-01-01T04:00:00.000Z`;
+    const ofSchedule = { scheduleStatus: { next } };
+    expect(await until("scan", 2)).toMatchObject([ofSchedule, ofSchedule]);
+  });
+
   it("fires by itself when its time has come", async () => {
     await start({ settings: { SCHEDULE: "* * * * * *" } });
     expect(await until("scan", 1)).toHaveLength(1);

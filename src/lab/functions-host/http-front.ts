@@ -28,6 +28,8 @@ export interface HttpFrontParts {
   readonly keys: HostKeys;
   readonly routePrefix: string;
   readonly invoke: Invoke;
+  /** Runs a timer function now; undefined: there is none of that name. */
+  readonly fireTimer: (name: string) => Promise<void> | undefined;
 }
 
 interface Route {
@@ -70,6 +72,8 @@ async function answer(request: IncomingMessage, routes: readonly Route[], parts:
     if (!isOneOf(key, [parts.keys.eventGrid, parts.keys.master])) return { status: 401 };
     return answerEventGrid({ request, url, body }, parts.functions, parts.invoke);
   }
+  const [, wanted] = /^\/admin\/functions\/([^/]+)$/.exec(url.pathname) ?? [];
+  if (wanted !== undefined) return runByHand(decodeURIComponent(wanted), request.method, key, parts);
   for (const route of routes) {
     const params = route.match(url.pathname);
     if (params === undefined || !route.trigger.methods.includes(request.method ?? "")) continue;
@@ -77,6 +81,20 @@ async function answer(request: IncomingMessage, routes: readonly Route[], parts:
     return callFunction(route, { request, url, body, params }, parts.invoke);
   }
   return { status: 404 };
+}
+
+/**
+ * What the portal's "Run" sends: the host answers at once and runs the function
+ * (learn.microsoft.com/azure/azure-functions/functions-manually-run-non-http). Only timers here.
+ */
+function runByHand(name: string, method: string | undefined, key: string, parts: HttpFrontParts): Answer {
+  if (!isOneOf(key, [parts.keys.master])) return { status: 401 };
+  if (method !== "POST") return { status: 405 };
+  const run = parts.fireTimer(name);
+  if (run === undefined) return { status: 404 };
+  // The invocation has logged its failure.
+  run.catch(() => undefined);
+  return { status: 202 };
 }
 
 /** Undefined: no key is asked for. */

@@ -26,5 +26,6 @@ export function nextOccurrence(schedule: string, after: Date): Date {
   return next;
 }
 
+// sloppyRanges: NCRONTAB reads `7/15` as "from 7 on, every 15th".
 const cronOf = (schedule: string): Cron =>
-  new Cron(schedule, { timezone: "Etc/UTC", mode: "6-part", domAndDow: true, paused: true });
+  new Cron(schedule, { timezone: "Etc/UTC", mode: "6-part", domAndDow: true, sloppyRanges: true, paused: true });

@@ -109,6 +109,7 @@ async function runApp(parts: AppParts): Promise<Host> {
     keys,
     routePrefix: hostJson.extensions.http.routePrefix,
     invoke,
+    fireTimer: (name) => timers.get(name)?.fireByHand(),
   });
   const http = await listen(front, options.port);
   const queues = await startQueues(listened, { ...parts, invoke, open, running });

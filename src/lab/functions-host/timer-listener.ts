@@ -9,6 +9,8 @@ import { nextOccurrence } from "./schedule.ts";
 export interface TimerListener {
   /** Runs the function now, as the host would at its next time, after a run that is under way. Rejects as it does. */
   fire(options?: { readonly isPastDue?: boolean }): Promise<void>;
+  /** As `fire`, beside the schedule: its next time stays. As TimerTriggerBinding.cs has it for the portal's "Run". */
+  fireByHand(): Promise<void>;
   stop(): void;
 }
 
@@ -32,16 +34,20 @@ export function startTimer({ hosted, trigger, invoke, log, now }: TimerParts): T
   let waiting: NodeJS.Timeout | undefined;
   let stopped = false;
 
-  async function run(isPastDue: boolean): Promise<void> {
+  async function invokeWith(isPastDue: boolean): Promise<void> {
     const timer = {
       Schedule: { AdjustForDST: true },
       // As the extension hands it over: of before this run, so Next is the time that this run is for.
       ScheduleStatus: trigger.useMonitor ? status : null,
       IsPastDue: isPastDue,
     };
+    await invoke(hosted, { data: { json: JSON.stringify(timer) } });
+  }
+
+  async function run(isPastDue: boolean): Promise<void> {
     const began = now();
     try {
-      await invoke(hosted, { data: { json: JSON.stringify(timer) } });
+      await invokeWith(isPastDue);
     } finally {
       const at = began.getTime() > Date.parse(status.Next) ? began : new Date(status.Next);
       const next = nextOccurrence(trigger.schedule, at).toISOString();
@@ -49,8 +55,8 @@ export function startTimer({ hosted, trigger, invoke, log, now }: TimerParts): T
     }
   }
 
-  function fire(isPastDue: boolean): Promise<void> {
-    const mine = previous.then(() => run(isPastDue));
+  function inTurn(work: () => Promise<void>): Promise<void> {
+    const mine = previous.then(work);
     previous = mine.catch(() => undefined);
     return mine;
   }
@@ -63,7 +69,7 @@ export function startTimer({ hosted, trigger, invoke, log, now }: TimerParts): T
         if (milliseconds > longestWaitMs) wait();
         // The invocation has logged its failure; the schedule goes on.
         else
-          void fire(false)
+          void inTurn(() => run(false))
             .catch(() => undefined)
             .then(wait);
       },
@@ -72,10 +78,11 @@ export function startTimer({ hosted, trigger, invoke, log, now }: TimerParts): T
   }
 
   log({ level: "information", category: "host", function: hosted.name, message: `Next run at ${status.Next}` });
-  if (trigger.runOnStartup) void fire(false).catch(() => undefined);
+  if (trigger.runOnStartup) void inTurn(() => run(false)).catch(() => undefined);
   wait();
   return {
-    fire: ({ isPastDue = false } = {}) => fire(isPastDue),
+    fire: ({ isPastDue = false } = {}) => inTurn(() => run(isPastDue)),
+    fireByHand: () => inTurn(() => invokeWith(false)),
     stop() {
       stopped = true;
       clearTimeout(waiting);
