@@ -8,7 +8,7 @@ import type { StorageAccount } from "./azure/storage-account.ts";
 import type { Fleet } from "./fleet/fleet.ts";
 import type { FleetParts, FleetPolicy } from "./fleet/fleet-parts.ts";
 import { failure, type Result } from "./result.ts";
-import { readSettings, type SettingMistake, type Settings } from "./settings.ts";
+import { readSettings, UnusableSettings, type Settings } from "./settings.ts";
 import { version } from "./version.ts";
 import type { Alerts, WorkflowUrlFailure } from "./web/forward-alert.ts";
 
@@ -17,19 +17,6 @@ export interface Invocation {
   /** W3C traceparent: what is reported belongs to its operation. */
   readonly traceParent?: string;
   readonly log: (line: string) => void;
-}
-
-/** The app's settings cannot be used: its message lists every mistake, with names and never a value. */
-export class UnusableSettings extends Error {
-  override readonly name = "UnusableSettings";
-  readonly mistakes: readonly SettingMistake[];
-
-  constructor(mistakes: readonly SettingMistake[]) {
-    super(
-      `The app's settings cannot be used:\n${mistakes.map(({ name, message }) => `${name} ${message}`).join("\n")}`,
-    );
-    this.mistakes = mistakes;
-  }
 }
 
 /**

@@ -84,6 +84,6 @@ export interface Fleet {
   /** An event of Event Grid, in either schema, single or in an array, pushed or from the storage queue. */
   changed(event: unknown): Promise<void>;
   order(order: Order): Promise<Result<Ordered, OrderFailure>>;
-  overview(): Promise<FleetOverview>;
+  overview(): Promise<Result<FleetOverview, OrderFailure>>;
   report(cluster: string, run?: string): Promise<Result<ReportAnswer, OrderFailure>>;
 }

@@ -23,8 +23,27 @@ const worstFirst: readonly ClusterState[] = [
   "off",
 ];
 
-/** All clusters that ARM told of, with their last reports. One that no run has ended on is `not-assessed`. Throws StoreError. */
-export async function fleetOverview(parts: FleetParts): Promise<FleetOverview> {
+/** All clusters that ARM told of, with their last reports. One that no run has ended on is `not-assessed`. */
+export async function fleetOverview(parts: FleetParts): Promise<Result<FleetOverview, OrderFailure>> {
+  return orUnavailable(async () => success(await overviewFrom(parts)));
+}
+
+/** What the table does not tell for the moment is the caller's to ask again. */
+async function orUnavailable<T>(answer: () => Promise<Result<T, OrderFailure>>): Promise<Result<T, OrderFailure>> {
+  try {
+    return await answer();
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    return failure({
+      kind: "unavailable",
+      message: `The table did not answer: ${error.message}`,
+      todo: "Try again in a minute.",
+      retryAfterSeconds: 60,
+    });
+  }
+}
+
+async function overviewFrom(parts: FleetParts): Promise<FleetOverview> {
   const { table, policy, now } = parts;
   const [known, stored, budget] = await Promise.all([knownClusters(table), latestReports(table), budgetView(parts)]);
   const reports = new Map(stored.map(({ report }) => [report.cluster, report]));
@@ -71,17 +90,10 @@ export async function clusterReport(
   name: string,
   run?: string,
 ): Promise<Result<ReportAnswer, OrderFailure>> {
-  try {
+  return orUnavailable(async () => {
     const found = await findCluster(parts, name);
-    return found.ok ? await answerFor(parts, found.value, run) : found;
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    return failure({
-      kind: "unavailable",
-      message: `The table did not answer: ${error.message}`,
-      todo: "Try again in a minute.",
-    });
-  }
+    return found.ok ? answerFor(parts, found.value, run) : found;
+  });
 }
 
 async function answerFor(
