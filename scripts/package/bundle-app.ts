@@ -3,6 +3,8 @@
 import { build, type BuildOptions, type Plugin } from "esbuild";
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { commonJsBanner } from "./commonjs-in-esm.ts";
+import { refuseLazyCommonJs } from "./lazy-imports.ts";
 
 const root = path.join(import.meta.dirname, "..", "..");
 
@@ -49,14 +51,10 @@ function buildRegistration(folder: string): Promise<unknown> {
   });
 }
 
-// Packages that were written for CommonJS call require(), which an ES module does not have.
-const banner = `import { createRequire as createRequireOfBundle } from "node:module";
-const require = createRequireOfBundle(import.meta.url);`;
-
 /** ES modules, since only those are split by esbuild: each import() of the sources stays one, and SDKs share what they share. */
-function buildUseCases(folder: string): Promise<unknown> {
+async function buildUseCases(folder: string): Promise<void> {
   const { dir, name } = path.parse(useCases);
-  return build({
+  const { metafile } = await build({
     ...common,
     entryPoints: { [name]: path.join(root, "src", "compose-fleet.ts") },
     outdir: path.join(folder, "dist", dir),
@@ -64,8 +62,10 @@ function buildUseCases(folder: string): Promise<unknown> {
     splitting: true,
     outExtension: { ".js": ".mjs" },
     chunkNames: "[name]-[hash]",
-    banner: { js: banner },
+    banner: { js: commonJsBanner },
+    metafile: true,
   });
+  refuseLazyCommonJs(metafile);
 }
 
 function manifest(): object {

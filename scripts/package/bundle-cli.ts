@@ -3,19 +3,16 @@
 import { build } from "esbuild";
 import { chmodSync, copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { commonJsBanner } from "./commonjs-in-esm.ts";
+import { refuseLazyCommonJs } from "./lazy-imports.ts";
 
 const root = path.join(import.meta.dirname, "..", "..");
-
-// Packages that were written for CommonJS call require(), which an ES module does not have.
-const banner = `#!/usr/bin/env node
-import { createRequire as createRequireOfBundle } from "node:module";
-const require = createRequireOfBundle(import.meta.url);`;
 
 /** Empties `folder` first. Rejects where esbuild cannot resolve or parse something. */
 export async function writeCliPackage(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  await build({
+  const { metafile } = await build({
     entryPoints: { fleetmend: path.join(root, "src", "cli", "main.ts") },
     outdir: path.join(folder, "dist"),
     absWorkingDir: root,
@@ -26,12 +23,14 @@ export async function writeCliPackage(folder: string): Promise<void> {
     format: "esm",
     splitting: true,
     chunkNames: "[name]-[hash]",
-    banner: { js: banner },
+    banner: { js: `#!/usr/bin/env node\n${commonJsBanner}` },
     minifySyntax: true,
     minifyWhitespace: true,
     legalComments: "linked",
     logLevel: "silent",
+    metafile: true,
   });
+  refuseLazyCommonJs(metafile);
   chmodSync(path.join(folder, "dist", "fleetmend.js"), 0o755);
   for (const name of ["README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md"]) {
     copyFileSync(path.join(root, name), path.join(folder, name));

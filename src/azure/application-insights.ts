@@ -31,7 +31,11 @@ export async function createTelemetry(options: TelemetryOptions): Promise<FleetT
     log("APPLICATIONINSIGHTS_CONNECTION_STRING is not set: nothing is reported to Application Insights.");
     return silent;
   }
-  const client = await isolatedClient(connectionString, options);
+  // Read by the exporter (1.0.0-beta.47, export/base and platform/nodejs/baseSender): its usage statistics go elsewhere.
+  process.env.APPLICATION_INSIGHTS_NO_STATSBEAT ??= "1";
+  process.env.APPLICATIONINSIGHTS_SDKSTATS_DISABLED ??= "1";
+  const { isolatedClient } = await import("./telemetry-client.ts");
+  const client = isolatedClient(connectionString, options);
   // Does nothing where the host has one already.
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   const flushed = oneAfterAnother(() => client.flush());
@@ -60,29 +64,6 @@ const silent: FleetTelemetry = {
   within: (_traceParent, use) => use(),
   flush: () => Promise.resolve(),
 };
-
-/**
- * `useGlobalProviders: false`: with the global ones the SDK adds standard metrics, performance counters and its own request
- * and dependency collection, and samples 5 traces a second (applicationinsights 3.17, shim/telemetryClient).
- */
-async function isolatedClient(connectionString: string, options: TelemetryOptions) {
-  // Read by the exporter (1.0.0-beta.47, export/base and platform/nodejs/baseSender): its usage statistics go elsewhere.
-  process.env.APPLICATION_INSIGHTS_NO_STATSBEAT ??= "1";
-  process.env.APPLICATIONINSIGHTS_SDKSTATS_DISABLED ??= "1";
-  const [{ TelemetryClient }, { resourceFromAttributes }] = await Promise.all([
-    import("applicationinsights"),
-    import("@opentelemetry/resources"),
-  ]);
-  const client = new TelemetryClient(connectionString, { useGlobalProviders: false });
-  client.config.aadTokenCredential = options.credential;
-  // A Functions instance's disk is gone with it.
-  client.config.enableUseDiskRetryCaching = false;
-  // Merged shallowly: exporter options given here would displace the connection string.
-  client.config.azureMonitorOpenTelemetryOptions = {
-    resource: resourceFromAttributes({ "service.name": options.role, "service.instance.id": options.instance }),
-  };
-  return client;
-}
 
 function asText(properties: Readonly<Record<string, string | number | boolean | undefined>>): Record<string, string> {
   return Object.fromEntries(

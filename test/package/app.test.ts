@@ -5,6 +5,7 @@ import path from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { appFunctions, differences, entriesOf, functionsIn } from "../../scripts/package/app-functions.ts";
 import { writeAppPackage } from "../../scripts/package/bundle-app.ts";
+import { refuseLazyCommonJs } from "../../scripts/package/lazy-imports.ts";
 import type { HostFunction } from "../../src/lab/functions-host/start-functions-host.ts";
 
 const folder = path.join(mkdtempSync(path.join(tmpdir(), "app-package-")), "app");
@@ -29,6 +30,19 @@ describe("the package", () => {
       "The package does not register fleet (http).",
       "The package registers fleets (http), which is not expected.",
     ]);
+  });
+
+  it("is not made where an import() of CommonJS would lose its names", () => {
+    const input = (format: "cjs" | "esm", imports: { path: string; kind: "dynamic-import" }[] = []) => ({
+      bytes: 1,
+      format,
+      imports,
+    });
+    const lazy = [{ path: "node_modules/old/index.js", kind: "dynamic-import" as const }];
+    const inputs = { "src/azure/a.ts": input("esm", lazy), "node_modules/old/index.js": input("cjs") };
+    expect(() => {
+      refuseLazyCommonJs({ inputs, outputs: {} });
+    }).toThrow("src/azure/a.ts imports node_modules/old/index.js by import(), which is CommonJS");
   });
 
   it("asks a key for every HTTP function but health", () => {
