@@ -101,7 +101,7 @@ export async function startFleetWorld(options: FleetWorldOptions): Promise<Fleet
 /** As Promise.all, but nothing is still starting when it rejects. */
 async function settledFirst<T extends readonly unknown[]>(starting: { [I in keyof T]: Promise<T[I]> }): Promise<T> {
   await Promise.allSettled(starting);
-  return (await Promise.all(starting)) as unknown as T;
+  return await Promise.all(starting);
 }
 
 /** What any process needs; nothing of the caller's that fleetmend or a proxy would read. */
