@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createStage, NotAsTold } from "../../src/lab/demo-stage.ts";
+import { createStage, NotAsTold } from "../../src/lab/demo-cluster-stage.ts";
 import { startLab, type Lab } from "../../src/lab/start.ts";
 import { processIo } from "../../src/cli/process-io.ts";
 
 const root = path.join(import.meta.dirname, "../..");
 const slow = 60_000; // A story of six commands, on a busy machine.
 
-describe("npm run demo", () => {
+describe("npm run demo:cluster", () => {
   it(
     "tells the whole story within 80 plain columns, ends with 0 and leaves nothing behind",
     { timeout: slow },
@@ -19,7 +19,7 @@ describe("npm run demo", () => {
       const temporary = mkdtempSync(path.join(tmpdir(), "fleetmend-demo-test-"));
       const env = { ...process.env, TMPDIR: temporary };
       // A failing exit code rejects. Nothing running may keep the process alive: it ends by itself, or the test times out.
-      const { stdout, stderr } = await promisify(execFile)(process.execPath, ["src/lab/demo.ts"], { cwd: root, env });
+      const { stdout, stderr } = await promisify(execFile)(process.execPath, ["src/lab/demo-cluster.ts"], { cwd: root, env });
       const headings = stdout.match(/^── \d\. .*? ─/gm)?.map((line) => line.replaceAll(/^── \d\. | ─$/g, ""));
       expect(headings).toEqual([
         "All is well",

@@ -1,6 +1,6 @@
-// The story that `npm run demo` tells, act by act. Each act insists on how it ends: where it ends otherwise, the demo says
+// The story that `npm run demo:cluster` tells, act by act. Each act insists on how it ends: where it ends otherwise, the demo says
 // so and fails. What is shown of fleetmend is fleetmend's own output.
-import type { Stage } from "./demo-stage.ts";
+import type { Stage } from "./demo-cluster-stage.ts";
 
 export interface Act {
   readonly title: string;

@@ -1,9 +1,9 @@
-// `npm run demo`: the whole story of one fault, on the lab, told by the real command line. Needs nothing but Node, takes
+// `npm run demo:cluster`: the whole story of one fault, on the lab, told by the real command line. Needs nothing but Node, takes
 // some seconds, and ends with 0 only if every act ended as told.
 import { processIo } from "../cli/process-io.ts";
 import { blank, command, paragraph, styled, type Paragraph } from "../cli/typeset.ts";
-import { createStage, NotAsTold, type Stage } from "./demo-stage.ts";
-import { story } from "./demo-story.ts";
+import { createStage, NotAsTold, type Stage } from "./demo-cluster-stage.ts";
+import { story } from "./demo-cluster-story.ts";
 import { startLab } from "./start.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
