@@ -5,7 +5,7 @@ import path from "node:path";
 import { chromium } from "playwright-core";
 import { alertCard } from "../src/web/alert-card.ts";
 import { parseCommonAlert } from "../src/web/common-alert.ts";
-import { admissionBroken, commonAlert } from "../test/web/alert.ts";
+import { admissionBroken, commonAlert } from "../src/lab/azure/common-alert.ts";
 
 const root = path.join(import.meta.dirname, "..");
 

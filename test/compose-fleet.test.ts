@@ -6,7 +6,7 @@ import { createIngestion, type Ingestion } from "../src/lab/azure/ingestion.ts";
 import { createTeams, type Teams } from "../src/lab/azure/teams.ts";
 import { vaultHost } from "../src/lab/azure/vault.ts";
 import { clusterNamed, startAzureWorld, subscription, type AzureWorld } from "./azure/azure-world.ts";
-import { admissionBroken, commonAlert } from "./web/alert.ts";
+import { admissionBroken, commonAlert } from "../src/lab/azure/common-alert.ts";
 
 const ingestionHost = "westeurope-0.in.applicationinsights.azure.com";
 const key = randomUUID();

@@ -7,8 +7,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { alertCard, sizeOf } from "../../src/web/alert-card.ts";
 import type { CardMessage } from "../../src/web/card-parts.ts";
-import { admissionBroken, commonAlert, portalLink } from "./alert.ts";
-import { alertOf, elementsOf, linesOf } from "./card-text.ts";
+import { admissionBroken, commonAlert, portalLink } from "../../src/lab/azure/common-alert.ts";
+import { alertOf, elementsOf, linesOf } from "../../src/lab/card-text.ts";
 
 const schemaFile = path.join(import.meta.dirname, "adaptive-card-1.4.schema.json");
 const schema = JSON.parse(readFileSync(schemaFile, "utf8")) as Record<string, unknown>;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseCommonAlert } from "../../src/web/common-alert.ts";
-import { admissionBroken, commonAlert, portalLink } from "./alert.ts";
-import { alertOf } from "./card-text.ts";
+import { admissionBroken, commonAlert, portalLink } from "../../src/lab/azure/common-alert.ts";
+import { alertOf } from "../../src/lab/card-text.ts";
 
 /** The sample with one field of its essentials changed. */
 function withEssential(name: string, value: unknown): unknown {

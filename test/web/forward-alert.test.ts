@@ -6,7 +6,7 @@ import {
   type PostFailure,
   type WorkflowUrlFailure,
 } from "../../src/web/forward-alert.ts";
-import { admissionBroken, commonAlert } from "./alert.ts";
+import { admissionBroken, commonAlert } from "../../src/lab/azure/common-alert.ts";
 
 const url = "https://prod-1.westeurope.logic.azure.com/workflows/w/triggers/manual/paths/invoke?sig=abc123secret";
 

@@ -1,5 +1,5 @@
 // Reads a card as a person does.
-import { parseCommonAlert, type Alert } from "../../src/web/common-alert.ts";
+import { parseCommonAlert, type Alert } from "../web/common-alert.ts";
 
 /** Everything in the card that is text on the screen, in order. */
 export function linesOf(element: unknown): string[] {

@@ -1,7 +1,8 @@
 // Alerts as Azure Monitor sends them, after the log alert (v2) sample of
 // https://learn.microsoft.com/azure/azure-monitor/alerts/alerts-payload-samples
 
-interface Given {
+/** What a rule says, as far as the payload shows it. */
+export interface Given {
   readonly rule?: string;
   readonly severity?: string;
   readonly condition?: "Fired" | "Resolved";
@@ -9,6 +10,8 @@ interface Given {
   readonly properties?: Readonly<Record<string, string>> | null;
   readonly rows?: readonly Readonly<Record<string, string>>[];
   readonly link?: string;
+  /** RFC 3339. */
+  readonly firedAt?: string;
 }
 
 export const portalLink =
@@ -36,6 +39,7 @@ export const admissionBroken: Given = {
 /** The body of the action group's request. */
 export function commonAlert(given: Given): unknown {
   const { rule = "rule", severity = "Sev2", condition = "Fired", rows = [{}], link = portalLink } = given;
+  const { firedAt = "2026-12-01T02:58:24.3713213Z" } = given;
   return {
     schemaId: "azureMonitorCommonAlertSchema",
     data: {
@@ -50,7 +54,7 @@ export function commonAlert(given: Given): unknown {
         alertTargetIDs: ["/subscriptions/s/resourcegroups/rg/providers/microsoft.operationalinsights/workspaces/log"],
         configurationItems: ["log"],
         originAlertId: "c4a71f42",
-        firedDateTime: "2026-12-01T02:58:24.3713213Z",
+        firedDateTime: firedAt,
         resolvedDateTime: condition === "Resolved" ? "2026-12-01T03:23:10.1Z" : null,
         description: given.description ?? "",
         essentialsVersion: "1.0",
