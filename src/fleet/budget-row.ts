@@ -175,6 +175,9 @@ function withoutReservation(row: BudgetRow, own: BudgetRow["reservations"][numbe
   };
 }
 
+/** Most repairs are over in seconds, and asking costs one read of the row. */
+const concurrentSeconds = 15;
+
 function refusalOf(row: BudgetRow, policy: BudgetPolicy, wish: RepairWish, now: Date): BudgetRefusal | undefined {
   const refuse = (reason: BudgetRefusal["reason"], why: string, free: number): BudgetRefusal => ({
     reserved: false,
@@ -194,8 +197,9 @@ function refusalOf(row: BudgetRow, policy: BudgetPolicy, wish: RepairWish, now: 
   const allowed = Math.min(row.ramp, policy.maxConcurrentRepairs);
   if (row.reservations.length >= allowed) {
     const most = `at the most ${policy.maxConcurrentRepairs}`;
-    const why = `${row.reservations.length} repairs run, and the ramp allows ${allowed} now (${most}).`;
-    return refuse("concurrent", why, now.getTime() + skewSeconds * 1000);
+    const running = row.reservations.length === 1 ? "1 repair runs" : `${row.reservations.length} repairs run`;
+    const why = `${running}, and the ramp allows ${allowed} now (${most}).`;
+    return refuse("concurrent", why, now.getTime() + concurrentSeconds * 1000);
   }
   if (row.starts.length >= policy.maxRepairsPerHour) {
     const oldest = Math.min(...row.starts.map(({ at }) => Date.parse(at)));

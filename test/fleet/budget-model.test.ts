@@ -116,7 +116,7 @@ async function runWorld(seed: number, seen: Seen): Promise<void> {
   };
 
   const wrong: unknown[] = [];
-  let messages = 14;
+  let messages = 20;
   /** Processes on one instance, one after the other: a new one where the last has died. */
   const instance = async (name: string): Promise<void> => {
     for (let n = 0; messages > 0; n += 1) {
