@@ -30,9 +30,11 @@ import { TryAgain } from "./try-again.ts";
 
 /** Longer than one invocation works on a cluster. */
 const claimSeconds = 360;
-/** Twelve times at most ten minutes: by then somebody else has cared for the cluster again and again. */
-const mostDeferrals = 12;
+/** More than an hour of other runs: by then somebody else has cared for the cluster again and again. */
+const mostDeferrals = 24;
 const longestDeferralSeconds = 600;
+/** At first: the run's own last attempt is about to end, having sent this very message; others have only begun. */
+const firstDeferralSeconds = { own: 1, other: 10 };
 /** host.json's maxDequeueCount: after that many deliveries there is no other. */
 export const mostDeliveries = 5;
 
@@ -83,19 +85,24 @@ export function wishOf(parts: FleetParts, message: CareMessage, { dequeueCount }
   };
 }
 
-/** Somebody else cares for the cluster. The same message comes again when they should have ended. */
+/** Somebody else cares for the cluster. The same message comes again: soon at first, and when they must have ended. */
 async function putOff(
   parts: FleetParts,
   message: CareMessage,
-  { until, why }: { readonly until: Date; readonly why: string },
+  { run, until, why }: { readonly run: string; readonly until: Date; readonly why: string },
 ): Promise<void> {
-  if (message.deferrals >= mostDeferrals) {
-    await reportGivenUp(parts, message, `It was put off ${message.deferrals} times: ${why}.`);
+  const { deferrals } = message;
+  if (deferrals >= mostDeferrals) {
+    await reportGivenUp(parts, message, `It was put off ${deferrals} times: ${why}.`);
     return;
   }
-  const wait = (until.getTime() - parts.now().getTime()) / 1000 + 1 + 5 * parts.random();
-  const delaySeconds = Math.ceil(Math.min(Math.max(wait, 1), longestDeferralSeconds));
-  await parts.queue.send({ ...message, deferrals: message.deferrals + 1 }, { delaySeconds });
+  const first = run === message.run ? firstDeferralSeconds.own : firstDeferralSeconds.other;
+  const left = Math.max((until.getTime() - parts.now().getTime()) / 1000, 0);
+  // Spread, so that those who wait for the same do not come all at once.
+  const spread = parts.random();
+  const wait = Math.min(first * 2 ** deferrals, longestDeferralSeconds) * (1 + spread / 4);
+  const delaySeconds = Math.ceil(Math.min(wait, left + 1 + 5 * spread));
+  await parts.queue.send({ ...message, deferrals: deferrals + 1 }, { delaySeconds });
   parts.log(`put off a message for ${message.cluster} by ${delaySeconds} s: ${why}`);
 }
 
