@@ -4,7 +4,7 @@ import { careSeconds, endOfRun, type Blind, type Care, type CareResult } from ".
 import { reportNotAssessed, reportOff, reportUnchanged } from "./care-report.ts";
 import type { NotAssessed } from "./cluster-access.ts";
 import { fullPass } from "./full-pass.ts";
-import { notAssessable, notAssessedFor } from "./not-assessed.ts";
+import { isWorthTryingSoon, notAssessable, notAssessedFor } from "./not-assessed.ts";
 import { release } from "./repair-budget.ts";
 import { noticeChange, sentinelFor } from "./sentinel.ts";
 
@@ -15,7 +15,8 @@ export async function careOnce(care: Care): Promise<CareResult> {
   if (reason !== undefined) return unseen(care, reason);
   const first = await withCluster(care);
   if (!("blind" in first)) return first;
-  if (first.blind.cause !== "tls") return unseen(care, notAssessedFor(first.blind, care.cluster));
+  if (first.blind.cause !== "tls" || first.blind.kind === "timeout")
+    return unseen(care, notAssessedFor(first.blind, care.cluster));
   // The CA that was learnt may be old: the cluster's certificates were rotated, or it was made anew under its name.
   await care.parts.access.forget(care.cluster.id);
   const second = await withCluster(care);
@@ -51,7 +52,7 @@ async function unseen(care: Care, why: NotAssessed): Promise<CareResult> {
     return { report, next: { seconds: Math.ceil(seconds * (1 + parts.random() / 4)) }, memory: { ...memory, run } };
   }
   const report = reportNotAssessed(care, why, run.hasWritten ? lost(care) : undefined);
-  return stop(care, { report, memory: { ...memory, run: undefined }, again: why.passing });
+  return stop(care, { report, memory: { ...memory, run: undefined }, again: isWorthTryingSoon(why) });
 }
 
 /** Ends a run: what it has reserved is given back, and a repair that cannot be proven any more has failed. */

@@ -39,12 +39,20 @@ export function notAssessedFor(failure: ApiFailure, cluster: ManagedCluster): No
   const { retryAfterSeconds } = failure;
   return {
     kind,
-    message: failure.message,
+    // Of itself the API server says no more than "Unauthorized".
+    message: kind === "unauthorized" ? `The API server refuses fleetmend's token: ${failure.message}` : failure.message,
     todo: todoOf(kind, cluster),
     passing: isPassing(kind, failure),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   };
 }
+
+/**
+ * Whether to have the message delivered again, a minute later: what passes by itself is over soon, but for what Azure is
+ * doing with the cluster, which takes longer than all deliveries together. The next scan looks at it then.
+ */
+export const isWorthTryingSoon = ({ kind, passing }: NotAssessed): boolean =>
+  passing && kind !== "creating" && kind !== "stopped";
 
 type Kind = Extract<
   NotAssessedKind,
@@ -59,7 +67,9 @@ type Kind = Extract<
 >;
 
 function kindOf(failure: ApiFailure, cluster: ManagedCluster): Kind {
-  switch (failure.cause) {
+  // Something takes the connection and says nothing in it: the way there, as where nobody takes it.
+  const cause = failure.cause === "tls" && failure.kind === "timeout" ? "connect" : failure.cause;
+  switch (cause) {
     case "dns":
       return "no-dns";
     case "tls":
