@@ -11,6 +11,20 @@ export function linesOf(element: unknown): string[] {
   return Object.values(rest).flatMap(linesOf);
 }
 
+/** As linesOf, with what stands side by side in one line. */
+export function screenOf(element: unknown): string[] {
+  if (Array.isArray(element)) return element.flatMap(screenOf);
+  if (typeof element !== "object" || element === null) return [];
+  const { type, columns, ...rest } = element as Record<string, unknown>;
+  if (type !== "ColumnSet")
+    return type === "TextRun" || type === "Action.OpenUrl" ? linesOf(element) : screenOf(Object.values(rest));
+  const [label = "", ...values] = linesOf(columns);
+  return [`${label.padEnd(labelColumns)}${values.join(" ")}`];
+}
+
+/** As wide as the longest label, "fleetmend did", and some room. */
+export const labelColumns = 16;
+
 /** All elements of a type. */
 export function elementsOf(element: unknown, type: string): Record<string, unknown>[] {
   if (Array.isArray(element)) return element.flatMap((one) => elementsOf(one, type));

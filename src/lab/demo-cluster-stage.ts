@@ -3,11 +3,9 @@ import { Readable } from "node:stream";
 import * as v from "valibot";
 import type { CliIo, OutputStream } from "../cli/cli-io.ts";
 import { main } from "../cli/main.ts";
-import { blank, paragraph, styled, typeset, type Paragraph } from "../cli/typeset.ts";
+import { blank, paragraph, styled, type Paragraph } from "../cli/typeset.ts";
+import { createPage, insist } from "./demo-page.ts";
 import type { Lab } from "./start.ts";
-
-/** Something did not end as the story has it. The message says what. */
-export class NotAsTold extends Error {}
 
 export interface Stage {
   readonly lab: Lab;
@@ -22,11 +20,7 @@ export interface Stage {
 
 /** A stage that speaks to `io.stdout`. `io`'s environment has to lead to the lab. */
 export function createStage(lab: Lab, io: CliIo): Stage {
-  const width = Math.min(io.stdout.columns ?? 80, 100);
-  const page = { width, colour: io.stdout.isTTY === true && (io.env.NO_COLOR ?? "") === "" };
-  const say = (paragraphs: readonly Paragraph[]): void => {
-    io.stdout.write(typeset(paragraphs, page));
-  };
+  const { say } = createPage(io);
   const margin = indented(io);
   return {
     lab,
@@ -48,10 +42,6 @@ export function createStage(lab: Lab, io: CliIo): Stage {
       insist(seen.join() === expected.join(), `scan must find ${listed(expected)}, and found ${listed(seen)}`);
     },
   };
-}
-
-function insist(isSo: boolean, otherwise: string): void {
-  if (!isSo) throw new NotAsTold(otherwise);
 }
 
 function listed(kinds: readonly string[]): string {

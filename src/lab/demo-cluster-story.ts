@@ -1,15 +1,9 @@
 // The story that `npm run demo:cluster` tells, act by act. Each act insists on how it ends: where it ends otherwise, the demo says
 // so and fails. What is shown of fleetmend is fleetmend's own output.
 import type { Stage } from "./demo-cluster-stage.ts";
+import type { Act } from "./demo-page.ts";
 
-export interface Act {
-  readonly title: string;
-  readonly words: string;
-  /** Throws `NotAsTold` where something does not end as told. */
-  readonly play: (stage: Stage) => Promise<void>;
-}
-
-export const story: readonly Act[] = [
+export const story: readonly Act<Stage>[] = [
   {
     title: "All is well",
     words:

@@ -2,8 +2,9 @@
 // some seconds, and ends with 0 only if every act ended as told.
 import { processIo } from "../cli/process-io.ts";
 import { blank, command, paragraph, styled, type Paragraph } from "../cli/typeset.ts";
-import { createStage, NotAsTold, type Stage } from "./demo-cluster-stage.ts";
+import { createStage } from "./demo-cluster-stage.ts";
 import { story } from "./demo-cluster-story.ts";
+import { createPage, tell } from "./demo-page.ts";
 import { startLab } from "./start.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -16,10 +17,6 @@ const opening: readonly Paragraph[] = [
   ]),
 ];
 
-function heading(number: number, title: string): readonly Paragraph[] {
-  return [blank, blank, paragraph(0, [styled("strong", `── ${number}. ${title} `.padEnd(78, "─"))]), blank];
-}
-
 function closing(seconds: number): readonly Paragraph[] {
   return [
     blank,
@@ -30,14 +27,6 @@ function closing(seconds: number): readonly Paragraph[] {
   ];
 }
 
-async function tell(stage: Stage): Promise<void> {
-  stage.say(opening);
-  for (const [index, act] of story.entries()) {
-    stage.say([...heading(index + 1, act.title), paragraph(0, [act.words])]);
-    await act.play(stage);
-  }
-}
-
 /** The exit code. What was started is stopped, also at Ctrl-C. */
 async function run(): Promise<number> {
   const began = Date.now();
@@ -46,17 +35,14 @@ async function run(): Promise<number> {
   process.once("SIGINT", () => void lab.stop().then(() => process.exit(130)));
   // So that the commands are what they are shown to be, without further options.
   process.env.KUBECONFIG = lab.kubeconfig;
-  const stage = createStage(lab, io);
+  const page = createPage(io);
+  page.say(opening);
   try {
-    await tell(stage);
-  } catch (error) {
-    if (!(error instanceof NotAsTold)) throw error;
-    stage.say([blank, paragraph(0, [styled("bad", `The demo did not end as told: ${error.message}.`)])]);
-    return 1;
+    if (!(await tell(page, createStage(lab, io), story))) return 1;
   } finally {
     await lab.stop();
   }
-  stage.say(closing(Math.round((Date.now() - began) / 1000)));
+  page.say(closing(Math.round((Date.now() - began) / 1000)));
   return 0;
 }
 

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createStage, NotAsTold } from "../../src/lab/demo-cluster-stage.ts";
+import { createStage } from "../../src/lab/demo-cluster-stage.ts";
+import { NotAsTold } from "../../src/lab/demo-page.ts";
 import { startLab, type Lab } from "../../src/lab/start.ts";
 import { processIo } from "../../src/cli/process-io.ts";
 
@@ -19,7 +20,10 @@ describe("npm run demo:cluster", () => {
       const temporary = mkdtempSync(path.join(tmpdir(), "fleetmend-demo-test-"));
       const env = { ...process.env, TMPDIR: temporary };
       // A failing exit code rejects. Nothing running may keep the process alive: it ends by itself, or the test times out.
-      const { stdout, stderr } = await promisify(execFile)(process.execPath, ["src/lab/demo-cluster.ts"], { cwd: root, env });
+      const { stdout, stderr } = await promisify(execFile)(process.execPath, ["src/lab/demo-cluster.ts"], {
+        cwd: root,
+        env,
+      });
       const headings = stdout.match(/^── \d\. .*? ─/gm)?.map((line) => line.replaceAll(/^── \d\. | ─$/g, ""));
       expect(headings).toEqual([
         "All is well",
