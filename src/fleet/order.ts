@@ -80,7 +80,8 @@ function refusedByMode({ policy }: FleetParts, order: Order, cluster: ManagedClu
   };
 }
 
-async function busy({ table, now }: FleetParts, { id, name }: ManagedCluster): Promise<OrderFailure | undefined> {
+async function busy({ table, now }: FleetParts, cluster: ManagedCluster): Promise<OrderFailure | undefined> {
+  const { id, name } = cluster;
   const row = await readClusterRow(table, id);
   const held = row?.held;
   const until = held?.until ?? (row?.next && graceAfter(row.next.at));
@@ -90,7 +91,7 @@ async function busy({ table, now }: FleetParts, { id, name }: ManagedCluster): P
   return {
     kind: "busy",
     message: `${name} is being cared for: ${who}, until ${until} at the latest.`,
-    todo: `See how it goes: GET /api/clusters/{cluster}?run=${run}`,
+    todo: `See how it goes: GET /api/clusters/${referenceTo(cluster)}?run=${run}`,
     retryAfterSeconds: Math.min(60, Math.ceil((Date.parse(until) - now().getTime()) / 1000)),
   };
 }

@@ -64,7 +64,9 @@ async function run(): Promise<void> {
 try {
   await run();
 } catch (error) {
-  if (!(error instanceof AppRefused)) throw error;
-  process.stderr.write(`${error.message}\n`);
+  const isTaken = (error as NodeJS.ErrnoException).code === "EADDRINUSE";
+  if (!(error instanceof AppRefused) && !isTaken) throw error;
+  const message = isTaken ? `The port ${values.port} is taken: choose another one, or 0 for any that is free.` : null;
+  process.stderr.write(`${message ?? (error as Error).message}\n`);
   process.exitCode = 1;
 }
