@@ -27,3 +27,12 @@ it("says why the app is refused", async () => {
   await expect(starting).rejects.toThrow(AppRefused);
   await expect(starting).rejects.toThrow(/No job functions found/);
 });
+
+it("ends where the port is taken, and says so", async () => {
+  const timer = 'app.timer("scan", { schedule: "0 0 4 1 1 *", handler: async () => {} });';
+  const appFolder = await tinyApp({ entry: entry + timer });
+  const other = await startHostProcess({ appFolder, environment: {} });
+  const port = Number(new URL(other.url).port);
+  await expect(startHostProcess({ appFolder, environment: {}, port })).rejects.toThrow(`The port ${port} is taken`);
+  await other.stop();
+});

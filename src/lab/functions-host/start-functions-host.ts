@@ -4,7 +4,7 @@
 import { QueueServiceClient } from "@azure/storage-queue";
 import { randomBytes } from "node:crypto";
 import { realpathSync } from "node:fs";
-import { listen } from "../listen.ts";
+import { listen, type Listening } from "../listen.ts";
 import { functionsOfApp, type HostedFunction } from "./functions-of-app.ts";
 import { readHostJson, type HostJson } from "./host-json.ts";
 import { createHttpFront, type HostKeys } from "./http-front.ts";
@@ -111,18 +111,30 @@ async function runApp(parts: AppParts): Promise<Host> {
     invoke,
     fireTimer: (name) => timers.get(name)?.fireByHand(),
   });
-  const http = await listen(front, options.port);
-  const queues = await startQueues(listened, { ...parts, invoke, open, running });
+  const listeners: { stop(): unknown }[] = [...timers.values()];
+  const stopListeners = async (): Promise<void> => {
+    await Promise.all(listeners.map((listener) => listener.stop()));
+  };
+  let http: Listening | undefined;
+  try {
+    http = await listen(front, options.port);
+    listeners.push(...(await startQueues(listened, { ...parts, invoke, open, running })));
+  } catch (error) {
+    await stopListeners();
+    await http?.stop();
+    throw error;
+  }
+  const { port, stop: stopHttp } = http;
   return {
     functions: functions.map(describe).sort((one, other) => (one.name < other.name ? -1 : 1)),
-    url: `http://127.0.0.1:${http.port}`,
+    url: `http://127.0.0.1:${port}`,
     keys,
     async fireTimer(name, fireOptions) {
       const timer = timers.get(name);
       if (timer === undefined) throw new Error(`There is no timer function ${name}.`);
       await timer.fire(fireOptions);
     },
-    stop: () => stop(parts, running, [...timers.values(), ...queues], http.stop),
+    stop: () => stop(parts, running, stopListeners, stopHttp),
   };
 }
 
@@ -205,10 +217,10 @@ async function startQueues(
 async function stop(
   { app, options, restore }: AppParts,
   running: Running,
-  listeners: readonly { stop(): unknown }[],
+  stopListeners: () => Promise<void>,
   stopHttp: () => Promise<void>,
 ): Promise<number> {
-  await Promise.all(listeners.map((listener) => listener.stop()));
+  await stopListeners();
   const left = await running.settle(options.graceMs ?? 30_000);
   await stopHttp();
   await app.unload();
