@@ -16,6 +16,8 @@ export interface FleetWorldOptions extends SubscriptionOptions {
   readonly pollingMs?: number;
   /** A line of the host's log. */
   readonly log?: (line: string) => void;
+  /** The Node that runs host and app. Default: this process's. */
+  readonly node?: string;
 }
 
 export interface Answer {
@@ -70,7 +72,7 @@ export async function startFleetWorld(options: FleetWorldOptions): Promise<Fleet
       AzureWebJobsStorage: azurite.connectionString,
       ...options.settings,
     };
-    const { port, pollingMs = 200, log } = options;
+    const { port, pollingMs = 200, log, node } = options;
     const startHost = (): Promise<HostProcess> =>
       startHostProcess({
         appFolder,
@@ -78,6 +80,7 @@ export async function startFleetWorld(options: FleetWorldOptions): Promise<Fleet
         pollingMs,
         ...(port !== undefined && { port }),
         ...(log !== undefined && { log }),
+        ...(node !== undefined && { node }),
       });
     let host = await startHost();
     stops.push(() => host.stop());
