@@ -19,6 +19,17 @@ const refused: readonly (TinyApp & { readonly rule: string; readonly words: RegE
     words: /already been registered/,
   },
   { rule: "a name that is no function name", entry: http.replace("ping", "1ping"), words: /not a valid function name/ },
+  { rule: "a folder without package.json", entry: http, packageJson: null, words: /package\.json .*cannot be read/ },
+  {
+    rule: "one route and method for two functions",
+    entry: http + http.replace('"ping", {', '"pong", { route: "/PING/", methods: ["GET"],'),
+    words: /pong: .*route .*function 'ping'/,
+  },
+  {
+    rule: "a route that is the host's own",
+    entry: http.replace("{", '{ route: "administration/ping",'),
+    words: /ping: .*built in routes/,
+  },
   {
     rule: "a retry policy on a queue trigger",
     entry: queue('retry: { strategy: "fixedDelay", maxRetryCount: 1, delayInterval: 1 },'),
@@ -49,6 +60,18 @@ const refused: readonly (TinyApp & { readonly rule: string; readonly words: RegE
     entry: http,
     hostJson: { ...plainHostJson, extensions: { queues: { batchsize: 1 } } },
     words: /batchsize/,
+  },
+  {
+    rule: "an unknown key below logging",
+    entry: http,
+    hostJson: { ...plainHostJson, logging: { applicationInsights: { samplingSetting: { isEnabled: false } } } },
+    words: /samplingSetting/,
+  },
+  {
+    rule: "dynamic concurrency, which sets the queues' numbers aside",
+    entry: http,
+    hostJson: { ...plainHostJson, concurrency: { dynamicConcurrencyEnabled: true } },
+    words: /dynamicConcurrencyEnabled/,
   },
   {
     rule: "a batch of 33",

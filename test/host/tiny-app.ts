@@ -25,7 +25,8 @@ export interface TinyApp {
   /** JavaScript; `app`, `output` and `require` are there. */
   readonly entry: string;
   readonly hostJson?: object;
-  readonly packageJson?: object;
+  /** `null`: there is none. */
+  readonly packageJson?: object | null;
 }
 
 export const plainHostJson = {
@@ -35,13 +36,17 @@ export const plainHostJson = {
 };
 
 /** The folder of the app, below the tests' own temporary folder. */
-export async function tinyApp({ entry, hostJson = plainHostJson, packageJson }: TinyApp): Promise<string> {
+export async function tinyApp({
+  entry,
+  hostJson = plainHostJson,
+  packageJson = { main: "dist/index.js" },
+}: TinyApp): Promise<string> {
   library ??= bundledLibrary();
   const folder = mkdtempSync(path.join(tmpdir(), "tiny-app-"));
   mkdirSync(path.join(folder, "dist"));
   copyFileSync(await library, path.join(folder, "functions.js"));
   writeFileSync(path.join(folder, "host.json"), JSON.stringify(hostJson));
-  writeFileSync(path.join(folder, "package.json"), JSON.stringify(packageJson ?? { main: "dist/index.js" }));
+  if (packageJson !== null) writeFileSync(path.join(folder, "package.json"), JSON.stringify(packageJson));
   const opening = 'const { app, output } = require("../functions.js");\n';
   writeFileSync(path.join(folder, "dist", "index.js"), opening + entry);
   return folder;

@@ -42,10 +42,31 @@ export function functionsOfApp(
   hostJson: HostJson,
 ): readonly HostedFunction[] {
   const functions = registered.map((one) => hostedFunction(one, settings));
+  checkRoutes(functions);
   if (hostJson.extensionBundle === undefined && functions.some(({ trigger }) => trigger.kind !== "http")) {
     throw new AppRefused("host.json has no extensionBundle: without it Azure knows HTTP triggers only.");
   }
   return functions;
+}
+
+/** ScriptHost.cs of github.com/Azure/azure-functions-host, ValidateFunction. */
+function checkRoutes(functions: readonly HostedFunction[]): void {
+  const taken: { readonly name: string; readonly route: string; readonly methods: readonly string[] }[] = [];
+  for (const { name, trigger } of functions) {
+    if (trigger.kind !== "http") continue;
+    const route = trigger.route.replaceAll(/^\/+|\/+$/g, "").toLowerCase();
+    // Whatever routePrefix is, and also `administration`.
+    if (route.startsWith("admin")) {
+      throw new AppRefused(`${name}: the route '${trigger.route}' conflicts with one or more built in routes.`);
+    }
+    const other = taken.find(
+      (one) => one.route === route && one.methods.some((method) => trigger.methods.includes(method)),
+    );
+    if (other !== undefined) {
+      throw new AppRefused(`${name}: the route '${trigger.route}' conflicts with that of function '${other.name}'.`);
+    }
+    taken.push({ name, route, methods: trigger.methods });
+  }
 }
 
 function hostedFunction(registered: RegisteredFunction, settings: AppSettings): HostedFunction {

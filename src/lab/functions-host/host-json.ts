@@ -37,16 +37,73 @@ const http = v.strictObject({
   customHeaders: v.optional(v.record(v.string(), v.string())),
 });
 
+/** Sections that this host does not act on: only their keys are checked. */
+const keysOnly = (...names: readonly string[]) =>
+  v.strictObject(Object.fromEntries(names.map((name) => [name, v.optional(v.unknown())])));
+
+const logging = v.strictObject({
+  fileLoggingMode: v.optional(v.picklist(["debugOnly", "always", "never"])),
+  logLevel: v.optional(
+    v.record(v.string(), v.picklist(["Trace", "Debug", "Information", "Warning", "Error", "Critical", "None"])),
+  ),
+  console: v.optional(keysOnly("isEnabled", "DisableColors")),
+  applicationInsights: v.optional(
+    v.strictObject({
+      ...keysOnly(
+        "enableLiveMetrics",
+        "enableLiveMetricsFilters",
+        "enableDependencyTracking",
+        "enablePerformanceCountersCollection",
+        "liveMetricsInitializationDelay",
+        "httpAutoCollectionOptions",
+        "snapshotConfiguration",
+        "dependencyTrackingOptions",
+      ).entries,
+      samplingSettings: v.optional(
+        keysOnly(
+          "isEnabled",
+          "maxTelemetryItemsPerSecond",
+          "evaluationInterval",
+          "initialSamplingPercentage",
+          "samplingPercentageIncreaseTimeout",
+          "samplingPercentageDecreaseTimeout",
+          "minSamplingPercentage",
+          "maxSamplingPercentage",
+          "movingAverageRatio",
+          "excludedTypes",
+          "includedTypes",
+        ),
+      ),
+    }),
+  ),
+});
+
 const hostJson = v.strictObject({
   version: v.literal("2.0"),
   // 5 minutes is the default of the consumption plan; Flex takes 30.
   functionTimeout: v.optional(timeSpan, "00:05:00"),
   telemetryMode: v.optional(v.picklist(["ApplicationInsights", "OpenTelemetry"])),
-  logging: v.optional(v.looseObject({})),
-  aggregator: v.optional(v.looseObject({})),
-  healthMonitor: v.optional(v.looseObject({})),
-  singleton: v.optional(v.looseObject({})),
-  concurrency: v.optional(v.looseObject({})),
+  logging: v.optional(logging),
+  aggregator: v.optional(keysOnly("batchSize", "flushTimeout")),
+  healthMonitor: v.optional(
+    keysOnly("enabled", "healthCheckInterval", "healthCheckWindow", "healthCheckThreshold", "counterThreshold"),
+  ),
+  singleton: v.optional(
+    keysOnly(
+      "lockPeriod",
+      "listenerLockPeriod",
+      "listenerLockRecoveryPollingInterval",
+      "lockAcquisitionTimeout",
+      "lockAcquisitionPollingInterval",
+    ),
+  ),
+  // It sets batchSize and newBatchThreshold aside, which this host would go on using (functions-concurrency).
+  concurrency: v.optional(
+    v.strictObject({
+      dynamicConcurrencyEnabled: v.optional(v.literal(false)),
+      snapshotPersistenceEnabled: v.optional(v.boolean()),
+    }),
+  ),
   watchDirectories: v.optional(v.array(v.string())),
   watchFiles: v.optional(v.array(v.string())),
   extensions: v.optional(v.strictObject({ queues: v.optional(queues, {}), http: v.optional(http, {}) }), {}),

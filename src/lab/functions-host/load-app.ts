@@ -53,11 +53,19 @@ export async function loadApp(appFolder: string, log: Log): Promise<LoadedApp> {
 
 function readPackage(appFolder: string): { readonly main: string; readonly type: string } {
   const file = path.join(appFolder, "package.json");
-  const { main, type = "commonjs" } = JSON.parse(readFileSync(file, "utf8")) as { main?: unknown; type?: string };
+  const { main, type = "commonjs" } = contentOf(file) as { main?: unknown; type?: string };
   if (typeof main !== "string" || main === "") {
     throw new AppRefused(`${file} has no "main". Azure would report "No job functions found" and nothing else.`);
   }
   return { main, type };
+}
+
+function contentOf(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw new AppRefused(`${file} cannot be read: ${String(error)}. Azure would report "No job functions found".`);
+  }
 }
 
 async function loadFile(file: string, type: string): Promise<void> {
