@@ -1,4 +1,6 @@
 // Each kind of trigger through the local host: the real @azure/functions library, real HTTP, and queues in Azurite.
+import { once } from "node:events";
+import { connect } from "node:net";
 import { type QueueClient, QueueServiceClient } from "@azure/storage-queue";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { startAzurite, type Azurite } from "../../src/lab/azurite.ts";
@@ -113,6 +115,28 @@ describe("HTTP", () => {
     });
   });
 
+  it("joins what the query gives twice, as the host does", async () => {
+    const { url, keys } = await start();
+    const response = await fetch(`${url}/api/clusters/aks-1?wait=5&wait=6&code=${keys.default}`);
+    expect(await response.json()).toMatchObject({ wait: "5,6" });
+  });
+
+  it("reads a path's escapes before it looks for the function, a slash's excepted", async () => {
+    const { url, keys } = await start();
+    const headers = { "x-functions-key": keys.default };
+    expect((await fetch(`${url}/api/%68ealth`)).status).toBe(200);
+    const report = await fetch(`${url}/api/clusters/aks%2F1%20x%E4%B8`, { headers });
+    expect(await report.json()).toMatchObject({ cluster: "aks%2F1 x%E4%B8" });
+  });
+
+  it("answers 400 to a Host that is none, and 404 to a name that cannot be read", async () => {
+    const { url, keys } = await start();
+    expect(await statusLine(url, "GET /api/health HTTP/1.1\r\nHost: a b\r\n")).toMatch(/ 400 /);
+    const headers = { "x-functions-key": keys.master, "content-type": "application/json" };
+    const run = await fetch(`${url}/admin/functions/%E0%A4%A`, { method: "POST", headers, body: "{}" });
+    expect(run.status).toBe(404);
+  });
+
   it("answers 500 where the handler throws, and 404 for another path or method", async () => {
     const { url } = await start();
     const statuses = await Promise.all([
@@ -124,6 +148,15 @@ describe("HTTP", () => {
     expect(lines).toContainEqual(expect.objectContaining({ level: "error", function: "broken" }));
   });
 });
+
+/** What fetch would not send. */
+async function statusLine(url: string, head: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  socket.end(`${head}Connection: close\r\n\r\n`);
+  const [chunk] = (await once(socket, "data")) as [Buffer];
+  socket.destroy();
+  return chunk.toString().split("\r\n")[0] ?? "";
+}
 
 describe("a timer", () => {
   it("gets the schedule's status as the host keeps it, with its setting resolved", async () => {
@@ -152,8 +185,11 @@ describe("a timer", () => {
 
   it("runs by hand at the host's own address, with the master key only, and keeps its next time", async () => {
     const { url, keys } = await start();
-    const run = (name: string, key: string) =>
-      fetch(`${url}/admin/functions/${name}`, { method: "POST", headers: { "x-functions-key": key } });
+    const run = (name: string, key: string, body = "{}") => {
+      const headers = { "x-functions-key": key, "content-type": "application/json" };
+      return fetch(`${url}/admin/functions/${name}`, { method: "POST", headers, body });
+    };
+    expect((await run("scan", keys.master, "")).status).toBe(400);
     expect((await run("scan", keys.default)).status).toBe(401);
     expect((await run("care", keys.master)).status).toBe(404);
     expect((await run("scan", keys.master)).status).toBe(202);

@@ -64,18 +64,20 @@ function send(response: ServerResponse, { status, headers, body }: Answer): void
 }
 
 async function answer(request: IncomingMessage, routes: readonly Route[], parts: HttpFrontParts): Promise<Answer> {
-  const url = new URL(request.url ?? "/", `http://${request.headers.host ?? "127.0.0.1"}`);
+  const url = urlOf(request);
   const body = await bodyOf(request);
+  if (url === null) return { status: 400 };
   if (body === undefined) return { status: 413 };
+  const path = decodedPath(url.pathname);
   const key = headerOf(request, "x-functions-key") ?? url.searchParams.get("code") ?? "";
-  if (url.pathname === "/runtime/webhooks/eventgrid") {
+  if (path === "/runtime/webhooks/eventgrid") {
     if (!isOneOf(key, [parts.keys.eventGrid, parts.keys.master])) return { status: 401 };
     return answerEventGrid({ request, url, body }, parts.functions, parts.invoke);
   }
-  const [, wanted] = /^\/admin\/functions\/([^/]+)$/.exec(url.pathname) ?? [];
-  if (wanted !== undefined) return runByHand(decodeURIComponent(wanted), request.method, key, parts);
+  const [, wanted] = /^\/admin\/functions\/([^/]+)$/.exec(path) ?? [];
+  if (wanted !== undefined) return runByHand(wanted, { request, body, key }, parts);
   for (const route of routes) {
-    const params = route.match(url.pathname);
+    const params = route.match(path);
     if (params === undefined || !route.trigger.methods.includes(request.method ?? "")) continue;
     if (!isOneOf(key, keysFor(route, parts.keys))) return { status: 401 };
     return callFunction(route, { request, url, body, params }, parts.invoke);
@@ -83,13 +85,37 @@ async function answer(request: IncomingMessage, routes: readonly Route[], parts:
   return { status: 404 };
 }
 
+/** Null where Host or target is none. */
+function urlOf({ url = "/", headers }: IncomingMessage): URL | null {
+  // Not relative to a base: `//fleet` would name a host.
+  return URL.parse(url.startsWith("/") ? `http://${headers.host ?? "127.0.0.1"}${url}` : url);
+}
+
+/** As Kestrel does before it looks for the route: `%2F` stays, and what is not UTF-8 (PathDecoder of ASP.NET Core). */
+function decodedPath(path: string): string {
+  return path.replaceAll(/(?:%(?!2F)[0-9A-F]{2})+/gi, (escapes) => {
+    try {
+      return decodeURIComponent(escapes);
+    } catch {
+      return escapes;
+    }
+  });
+}
+
 /**
  * What the portal's "Run" sends: the host answers at once and runs the function
- * (learn.microsoft.com/azure/azure-functions/functions-manually-run-non-http). Only timers here.
+ * (learn.microsoft.com/azure/azure-functions/functions-manually-run-non-http). Only timers here. As there, a body of JSON has
+ * to say so (FunctionsController.cs of github.com/Azure/azure-functions-host).
  */
-function runByHand(name: string, method: string | undefined, key: string, parts: HttpFrontParts): Answer {
+function runByHand(
+  name: string,
+  { request, body, key }: { readonly request: IncomingMessage; readonly body: Buffer; readonly key: string },
+  parts: HttpFrontParts,
+): Answer {
   if (!isOneOf(key, [parts.keys.master])) return { status: 401 };
-  if (method !== "POST") return { status: 405 };
+  if (request.method !== "POST") return { status: 405 };
+  const isJson = headerOf(request, "content-type")?.startsWith("application/json") === true && body.length > 0;
+  if (!isJson) return { status: 400, body: 'Send content-type: application/json and {"input":""}.' };
   const run = parts.fireTimer(name);
   if (run === undefined) return { status: 404 };
   // The invocation has logged its failure.
@@ -128,7 +154,7 @@ async function callFunction({ hosted }: Route, call: Call, invoke: Invoke): Prom
     method: request.method ?? "GET",
     url: url.href,
     nullableHeaders: nullable(Object.keys(request.headers).map((name) => [name, headerOf(request, name) ?? ""])),
-    nullableQuery: nullable([...url.searchParams]),
+    nullableQuery: nullable(queryOf(url)),
     nullableParams: nullable(Object.entries(params)),
     ...(body.length > 0 ? { body: { bytes: body } } : {}),
   };
@@ -146,6 +172,11 @@ async function callFunction({ hosted }: Route, call: Call, invoke: Invoke): Prom
     headers: { ...result.headers },
     ...(result.body?.bytes === undefined ? {} : { body: result.body.bytes }),
   };
+}
+
+/** A name that comes twice has its values joined by commas, as .NET's StringValues has it. */
+function queryOf({ searchParams }: URL): readonly (readonly [string, string])[] {
+  return [...new Set(searchParams.keys())].map((name) => [name, searchParams.getAll(name).join(",")]);
 }
 
 const nullable = (entries: readonly (readonly [string, string])[]) =>

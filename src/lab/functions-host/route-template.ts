@@ -5,7 +5,7 @@ import { AppRefused } from "./refusal.ts";
 export type RouteMatch = (path: string) => Readonly<Record<string, string>> | undefined;
 
 /**
- * Answers a matcher that gives the parameters, decoded, or undefined where the path is another. Literals compare without
+ * Answers a matcher that gives the parameters of a decoded path, or undefined where it is another. Literals compare without
  * regard to case. `{name}`, `{name?}` and `{*name}`; constraints such as `{id:int}` are refused, not ignored.
  */
 export function routeMatcher(template: string): RouteMatch {
@@ -14,8 +14,7 @@ export function routeMatcher(template: string): RouteMatch {
   return (path) => {
     const groups = pattern.exec(path)?.groups;
     if (groups === undefined) return pattern.test(path) ? {} : undefined;
-    const decoded = Object.entries(groups).filter((entry): entry is [string, string] => Boolean(entry[1]));
-    return Object.fromEntries(decoded.map(([name, text]) => [name, decode(text)]));
+    return Object.fromEntries(Object.entries(groups).filter((entry): entry is [string, string] => Boolean(entry[1])));
   };
 }
 
@@ -28,12 +27,4 @@ function partPattern(part: string): string {
   const [, all, name = "", optional] = parameter;
   if (all === "*") return `(?:/(?<${name}>.*))?`;
   return optional === "?" ? `(?:/(?<${name}>[^/]+))?` : `/(?<${name}>[^/]+)`;
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
