@@ -199,6 +199,42 @@ describe("a timer", () => {
     expect(await until("scan", 2)).toMatchObject([ofSchedule, ofSchedule]);
   });
 
+  it("is tried again as its retry policy says, and told so", async () => {
+    await start({
+      settings: { SCHEDULE: "* * * * * *" },
+      appFolder: await tinyApp({
+        entry: `app.timer("scan", { schedule: "%SCHEDULE%",
+          retry: { strategy: "fixedDelay", maxRetryCount: 1, delayInterval: { seconds: 1 } },
+          handler: async (timer, { retryContext }) => { await globalThis.seen("scan", retryContext); throw new Error("no"); } });`,
+      }),
+    });
+    expect(await until("scan", 3)).toMatchObject([
+      { retryCount: 0, maxRetryCount: 1 },
+      { retryCount: 1, exception: { message: "no" } },
+      { retryCount: 0 },
+    ]);
+  });
+
+  it("has no status where it runs more often than once a minute", async () => {
+    const running = await start({ settings: { SCHEDULE: "*/30 * * * * *" } });
+    await running.fireTimer("scan");
+    expect(await until("scan", 1)).toEqual([
+      { isPastDue: false, schedule: { adjustForDST: true }, scheduleStatus: null },
+    ]);
+  });
+
+  it("that a setting disables runs only by hand", async () => {
+    const settings = { SCHEDULE: "* * * * * *", "AzureWebJobs.scan.Disabled": "true" };
+    const { url, keys, functions } = await start({ settings });
+    expect(functions.map(({ name }) => name)).toContain("scan");
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    expect(seen).toEqual([]);
+    const headers = { "x-functions-key": keys.master, "content-type": "application/json" };
+    const run = await fetch(`${url}/admin/functions/scan`, { method: "POST", headers, body: "{}" });
+    expect(run.status).toBe(202);
+    expect(await until("scan", 1)).toHaveLength(1);
+  });
+
   it("fires by itself when its time has come", async () => {
     await start({ settings: { SCHEDULE: "* * * * * *" } });
     expect(await until("scan", 1)).toHaveLength(1);

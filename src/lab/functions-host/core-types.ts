@@ -42,6 +42,13 @@ export interface TraceContext {
   readonly traceState?: string;
 }
 
+export interface RetryContext {
+  readonly retryCount: number;
+  readonly maxRetryCount: number;
+  /** Of the try before. */
+  readonly exception?: { readonly message: string };
+}
+
 export interface CoreInvocationContext {
   readonly invocationId: string;
   readonly request: {
@@ -50,6 +57,7 @@ export interface CoreInvocationContext {
     readonly inputData: readonly { readonly name: string; readonly data: TypedData }[];
     readonly triggerMetadata: Readonly<Record<string, TypedData>>;
     readonly traceContext: TraceContext;
+    readonly retryContext?: RetryContext;
   };
   readonly metadata: FunctionMetadata;
   /** The library warns of a log line after the handler's end unless this says `postInvocationHooks`. */

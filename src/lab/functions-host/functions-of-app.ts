@@ -5,7 +5,7 @@ import type { Binding } from "./core-types.ts";
 import type { HostJson } from "./host-json.ts";
 import { AppRefused } from "./refusal.ts";
 import { type AppSettings, withSettings } from "./settings-in-text.ts";
-import { checkSchedule } from "./schedule.ts";
+import { checkSchedule, comesWithinAMinute } from "./schedule.ts";
 
 export type AuthLevel = "anonymous" | "function" | "admin";
 
@@ -16,9 +16,22 @@ export type Trigger =
       readonly methods: readonly string[];
       readonly authLevel: AuthLevel;
     }
-  | { readonly kind: "timer"; readonly schedule: string; readonly runOnStartup: boolean; readonly useMonitor: boolean }
+  | {
+      readonly kind: "timer";
+      readonly schedule: string;
+      readonly runOnStartup: boolean;
+      /** Whether the host keeps, and tells, when it ran last. */
+      readonly useMonitor: boolean;
+      readonly retry?: TimerRetry;
+    }
   | { readonly kind: "queue"; readonly queueName: string; readonly connection: string }
   | { readonly kind: "eventGrid" };
+
+export interface TimerRetry {
+  /** Tries beside the first; -1: no end. */
+  readonly maxRetryCount: number;
+  readonly delayMs: number;
+}
 
 export interface QueueOutput {
   readonly binding: string;
@@ -32,6 +45,8 @@ export interface HostedFunction {
   /** The name of the trigger's binding, by which the library finds it again. */
   readonly triggerBinding: string;
   readonly queueOutputs: readonly QueueOutput[];
+  /** By the setting AzureWebJobs.<name>.Disabled: nothing triggers it, only a run by hand. */
+  readonly isDisabled: boolean;
   readonly registered: RegisteredFunction;
 }
 
@@ -76,7 +91,7 @@ function hostedFunction(registered: RegisteredFunction, settings: AppSettings): 
   const found = Object.entries(bindings).find(([, binding]) => /trigger$/i.test(binding.type));
   if (found === undefined) throw new AppRefused(`${name}: no trigger.`);
   const [triggerBinding, binding] = found;
-  const trigger = triggerOf(binding, settings, name);
+  const trigger = triggerOf(registered, binding, settings);
   if (retryOptions !== undefined && trigger.kind !== "timer") {
     throw new AppRefused(
       `${name}: a retry policy on a ${trigger.kind} trigger is never applied. Queues have maxDequeueCount and visibilityTimeout.`,
@@ -84,7 +99,9 @@ function hostedFunction(registered: RegisteredFunction, settings: AppSettings): 
   }
   const others = Object.entries(bindings).filter(([, other]) => other !== binding);
   const queueOutputs = others.flatMap(([key, other]) => outputOf({ key, binding: other }, settings, name));
-  return { name, trigger, triggerBinding, queueOutputs, registered };
+  // learn.microsoft.com/azure/azure-functions/disable-function
+  const isDisabled = /^(true|1)$/i.test(settings[`AzureWebJobs.${name}.Disabled`] ?? "");
+  return { name, trigger, triggerBinding, queueOutputs, isDisabled, registered };
 }
 
 function textOf(binding: Binding, option: string, settings: AppSettings, name: string): string {
@@ -93,7 +110,8 @@ function textOf(binding: Binding, option: string, settings: AppSettings, name: s
   return withSettings(value, settings, `${name}, ${option}`);
 }
 
-function triggerOf(binding: Binding, settings: AppSettings, name: string): Trigger {
+function triggerOf({ metadata }: RegisteredFunction, binding: Binding, settings: AppSettings): Trigger {
+  const { name, retryOptions } = metadata;
   switch (binding.type) {
     case "httpTrigger": {
       const route = typeof binding.route === "string" ? withSettings(binding.route, settings, `${name}, route`) : name;
@@ -107,7 +125,9 @@ function triggerOf(binding: Binding, settings: AppSettings, name: string): Trigg
         kind: "timer",
         schedule,
         runOnStartup: binding.runOnStartup === true,
-        useMonitor: binding.useMonitor !== false,
+        // TimerSchedule.cs of github.com/Azure/azure-webjobs-sdk-extensions.
+        useMonitor: binding.useMonitor !== false && !comesWithinAMinute(schedule),
+        ...(retryOptions !== undefined && { retry: retryOf(retryOptions, name) }),
       };
     }
     case "queueTrigger":
@@ -117,6 +137,21 @@ function triggerOf(binding: Binding, settings: AppSettings, name: string): Trigg
     default:
       throw new AppRefused(`${name}: this local host does not run a ${binding.type}.`);
   }
+}
+
+/** As the library hands it over (toCoreFunctionMetadata.ts of github.com/Azure/azure-functions-nodejs-library). */
+function retryOf(options: unknown, name: string): TimerRetry {
+  const { retryStrategy, maxRetryCount, delayInterval } = options as {
+    readonly retryStrategy?: unknown;
+    readonly maxRetryCount?: unknown;
+    readonly delayInterval?: { readonly seconds?: unknown };
+  };
+  const seconds = delayInterval?.seconds;
+  if (retryStrategy !== "fixedDelay") throw new AppRefused(`${name}: this local host retries with a fixed delay only.`);
+  if (!Number.isInteger(maxRetryCount) || !Number.isInteger(seconds)) {
+    throw new AppRefused(`${name}: its retry policy needs maxRetryCount and delayInterval.`);
+  }
+  return { maxRetryCount: Number(maxRetryCount), delayMs: Number(seconds) * 1000 };
 }
 
 function authLevelOf(binding: Binding, name: string): AuthLevel {

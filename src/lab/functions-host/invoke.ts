@@ -2,7 +2,13 @@
 // preInvocation hooks, the handler, postInvocation hooks, response. Conversions and contexts are the real library's.
 import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
-import type { CoreInvocationContext, FunctionCallback, InvocationResponse, TypedData } from "./core-types.ts";
+import type {
+  CoreInvocationContext,
+  FunctionCallback,
+  InvocationResponse,
+  RetryContext,
+  TypedData,
+} from "./core-types.ts";
 import type { HostedFunction } from "./functions-of-app.ts";
 import type { LoadedApp } from "./load-app.ts";
 import type { Log } from "./log-line.ts";
@@ -12,6 +18,7 @@ export interface Input {
   readonly triggerMetadata?: Readonly<Record<string, TypedData>>;
   /** W3C, of the caller. Without it the invocation begins a trace of its own. */
   readonly traceParent?: string;
+  readonly retryContext?: RetryContext;
 }
 
 /** Rejects with what the handler or a hook threw, or after functionTimeout. */
@@ -86,6 +93,7 @@ function coreContextOf({ log, hosted, input }: Invocation): CoreInvocationContex
       inputData: [{ name: hosted.triggerBinding, data: input.data }],
       triggerMetadata: input.triggerMetadata ?? {},
       traceContext: { traceParent: childOf(input.traceParent), traceState: "" },
+      ...(input.retryContext !== undefined && { retryContext: input.retryContext }),
     },
     log: (level, category, message) => {
       log({ level, category, message, function: hosted.name, invocationId });

@@ -26,6 +26,12 @@ export function nextOccurrence(schedule: string, after: Date): Date {
   return next;
 }
 
+/** Whether two of its next times are less than a minute apart. */
+export function comesWithinAMinute(schedule: string): boolean {
+  const [first, second] = cronOf(schedule).nextRuns(2);
+  return first !== undefined && second !== undefined && second.getTime() - first.getTime() < 60_000;
+}
+
 // sloppyRanges: NCRONTAB reads `7/15` as "from 7 on, every 15th".
 const cronOf = (schedule: string): Cron =>
   new Cron(schedule, { timezone: "Etc/UTC", mode: "6-part", domAndDow: true, sloppyRanges: true, paused: true });

@@ -92,7 +92,8 @@ interface AppParts {
 async function runApp(parts: AppParts): Promise<Host> {
   const { app, settings, hostJson, log, options } = parts;
   const functions = functionsOfApp(app.core.functions, settings, hostJson);
-  const listened = functions.filter(({ name }) => options.only?.includes(name) ?? true);
+  const chosen = functions.filter(({ name }) => options.only?.includes(name) ?? true);
+  const listened = chosen.filter(({ isDisabled }) => !isDisabled);
   const running = createRunning();
   const open = queueOpener(settings);
   const invokeOnly = createInvoke(app, log, hostJson.functionTimeout);
@@ -103,7 +104,7 @@ async function runApp(parts: AppParts): Promise<Host> {
   };
   const invoke: Invoke = (hosted, input) => running.track(invokeAndWrite(hosted, input));
   const keys = { default: newKey(), master: newKey(), eventGrid: newKey(), ...options.keys };
-  const timers = startTimers(listened, { ...parts, invoke });
+  const timers = startTimers(chosen, { ...parts, invoke });
   const front = createHttpFront({
     functions: listened,
     keys,
@@ -180,7 +181,7 @@ function startTimers(functions: readonly HostedFunction[], parts: AppParts & { r
     const { trigger } = hosted;
     if (trigger.kind !== "timer") return [];
     const timer = startTimer({ hosted, trigger, invoke: parts.invoke, log: parts.log, now });
-    if (parts.options.timers === false) timer.stop();
+    if (parts.options.timers === false || hosted.isDisabled) timer.stop();
     return [[hosted.name, timer] as const];
   });
   return new Map(started);
