@@ -124,5 +124,7 @@ const texts = (properties: Readonly<Record<string, unknown>>): Readonly<Record<s
 
 function mistake(issue: v.BaseIssue<unknown>): string {
   const where = v.getDotPath(issue) ?? "the body";
+  // Of a property that is not there valibot says its name where it says the type of another.
+  if (issue.input === undefined) return `${where} is missing`;
   return `${where} must be ${issue.expected ?? issue.message}`;
 }

@@ -54,8 +54,9 @@ describe("parseCommonAlert", () => {
   it.each([
     ["another schema", { ...(commonAlert({}) as object), schemaId: "x" }, "schemaId must be"],
     ["no object", "text", "the body must be Object"],
-    ["nothing", undefined, "the body must be Object"],
-    ["no data", { schemaId: "azureMonitorCommonAlertSchema" }, "data must be"],
+    ["nothing", undefined, "the body is missing"],
+    ["an empty object", {}, "schemaId is missing"],
+    ["no data", { schemaId: "azureMonitorCommonAlertSchema" }, "data is missing"],
     [
       "an unknown condition",
       withEssential("monitorCondition", "Suppressed"),
@@ -75,7 +76,7 @@ describe("parseCommonAlert", () => {
     const parsed = parseCommonAlert(broken);
     expect(parsed).toEqual({
       ok: false,
-      error: expect.stringContaining("data.alertContext.condition: allOf must be") as string,
+      error: expect.stringContaining("data.alertContext.condition: allOf is missing") as string,
     });
   });
 
