@@ -67,6 +67,8 @@ export interface ReportAnswer {
   /** Absent while the run has not ended. */
   readonly report?: ClusterReport;
   readonly running?: { readonly run: string; readonly since: string };
+  /** Where there is neither report nor run: why, and what to do. */
+  readonly note?: string;
   /** Earlier runs, newest first. */
   readonly history: readonly Pick<ClusterReport, "run" | "endedAt" | "state" | "reason" | "headline">[];
   readonly budget: BudgetView;

@@ -3,7 +3,7 @@ import { failure, success, type Result } from "../result.ts";
 import { budgetView } from "./budget.ts";
 import { readClusterRow } from "./care-claim.ts";
 import type { ClusterReport, ClusterState } from "./cluster-report.ts";
-import { findCluster } from "./find-cluster.ts";
+import { findCluster, referenceTo } from "./find-cluster.ts";
 import type { ClusterSummary, FleetOverview, OrderFailure, ReportAnswer } from "./fleet.ts";
 import type { FleetParts } from "./fleet-parts.ts";
 import { decideMode } from "./decide-mode.ts";
@@ -98,10 +98,11 @@ export async function clusterReport(
 
 async function answerFor(
   parts: FleetParts,
-  { id, name }: ManagedCluster,
+  cluster: ManagedCluster,
   run: string | undefined,
 ): Promise<Result<ReportAnswer, OrderFailure>> {
   const { table } = parts;
+  const { id, name } = cluster;
   const [latest, runs, row, budget] = await Promise.all([
     latestReport(table, id),
     runsOf(table, id),
@@ -111,11 +112,13 @@ async function answerFor(
   const wanted = run === undefined ? latest : [latest, ...runs].find((one) => one?.report.run === run);
   const running = runningIn(row, parts.now());
   const isRunning = running?.run === run || (run !== undefined && row?.last?.run !== run && row?.next?.run === run);
-  if (run !== undefined && wanted === undefined && !isRunning && !isYoung(run)) return failure(unknownRun(name, run));
+  const mayWait = run !== undefined && mayWaitInQueue(run, parts.now());
+  if (run !== undefined && wanted === undefined && !isRunning && !mayWait) return failure(unknownRun(name, run));
   const report = run === undefined || wanted?.ended === true ? wanted?.report : undefined;
   return success({
     ...(report !== undefined && { report }),
     ...(running !== undefined && { running }),
+    ...(report === undefined && running === undefined && { note: noteFor(cluster, run) }),
     history: runs
       .filter(({ report: { run: other } }) => other !== report?.run)
       .map(({ report: { run: other, endedAt, state, reason, headline } }) => ({
@@ -129,8 +132,18 @@ async function answerFor(
   });
 }
 
-/** An order that was accepted may still be in the queue: nothing but its name is known of it. */
-const isYoung = (run: string): boolean => /^order-[0-9a-z]+-[0-9a-z]+$/.test(run);
+const longestWaitMs = 24 * 60 * 60 * 1000;
+
+/** An order that was accepted may still be in the queue: nothing but its name, with its time, is known of it (order.ts). */
+function mayWaitInQueue(run: string, now: Date): boolean {
+  const [, at] = /^order-([0-9a-z]{1,9})-[0-9a-z]+$/.exec(run) ?? [];
+  return at !== undefined && now.getTime() - Number.parseInt(at, 36) < longestWaitMs;
+}
+
+function noteFor(cluster: ManagedCluster, run: string | undefined): string {
+  if (run !== undefined) return "The run waits in the queue: ask again in some seconds.";
+  return `Not looked at yet. The next scan does it, or: POST /api/clusters/${referenceTo(cluster)}/scan?wait=60`;
+}
 
 function runningIn(row: Awaited<ReturnType<typeof readClusterRow>>, now: Date): ReportAnswer["running"] {
   if (row?.held !== undefined && Date.parse(row.held.until) > now.getTime()) {
