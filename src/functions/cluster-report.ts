@@ -11,7 +11,9 @@ app.http("clusterReport", {
   handler: (request, context) =>
     answering(async () => {
       const query = readQuery(request, ["run"]);
-      if (!query.ok) return wrongInput(query.error, "For example: GET /api/clusters/{cluster}?run=…");
+      const example = "For example: GET /api/clusters/{cluster}?run=…";
+      if (!query.ok) return wrongInput(query.error, example);
+      if (query.value.run === "") return wrongInput("run is empty.", example);
       const cluster = request.params.cluster ?? "";
       const answer = await useFleet(context, (fleet) => fleet.report(cluster, query.value.run));
       return answer.ok ? json(200, answer.value) : refuse(answer.error);

@@ -16,11 +16,18 @@ export function orderByHand(
 ): Promise<HttpResponseInit> {
   return answering(async () => {
     const order = await readOrder(request, what);
-    if (!order.ok) return wrongInput(order.error, `For example: ${request.method} …/${what}?wait=60`);
+    if (!order.ok) return wrongInput(order.error, `For example: POST …/${what}?${examples[what]}`);
     const ordered = await useFleet(context, (fleet) => fleet.order(order.value));
     return ordered.ok ? answerOf(ordered.value, request) : refuse(ordered.error);
   });
 }
+
+// Nobody who has mistyped something shall paste a repair.
+const examples: Readonly<Record<Order["what"], string>> = {
+  scan: "wait=60",
+  probe: "wait=60",
+  repair: "dryRun=true&wait=60",
+};
 
 async function readOrder(request: HttpRequest, what: Order["what"]): Promise<Result<Order, string>> {
   const query = readQuery(request, what === "repair" ? ["wait", "dryRun"] : ["wait"]);
@@ -40,9 +47,9 @@ async function readOrder(request: HttpRequest, what: Order["what"]): Promise<Res
   });
 }
 
-function answerOf({ cluster, run, report }: Ordered, request: HttpRequest): HttpResponseInit {
+/** The answer to an order that was accepted. */
+export function answerOf({ cluster, run, report }: Ordered, { url }: Pick<HttpRequest, "url">): HttpResponseInit {
   if (report !== undefined) return json(200, { run, report });
-  const path = `/api/clusters/${encodeURIComponent(cluster).replaceAll("%3A", ":")}?run=${run}`;
-  const status = new URL(path, request.url).href;
+  const status = new URL(`/api/clusters/${cluster}?run=${run}`, url).href;
   return json(202, { run, status }, { location: status, "retry-after": "5" });
 }
