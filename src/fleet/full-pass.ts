@@ -17,6 +17,7 @@ import { mostSevereFirst } from "../admission/severity-order.ts";
 import { endOfRun, mayRepair, whyOnlyPlanned, type Blind, type Care, type CareResult } from "./care-of-cluster.ts";
 import { reportLook } from "./care-report.ts";
 import type { ReportedRepair } from "./cluster-report.ts";
+import type { BudgetRefusal } from "./budget-row.ts";
 import { keepReservation, release, reserve } from "./repair-budget.ts";
 import { packHistories, unpackHistories, type RunSoFar } from "./run-memory.ts";
 import { rememberFullPass } from "./remember-full-pass.ts";
@@ -78,7 +79,7 @@ async function begin(care: Care, api: ClusterApi, seen: Observation): Pass {
   }
   const answer = await reserve(care);
   if (answer.reserved) return repairOnce({ ...care, run: { ...care.run, reserved: true } }, api);
-  const seconds = secondsToWait(care, answer.retryAfterSeconds);
+  const seconds = secondsToWait(care, answer);
   if (seconds === undefined) return finish(care, api, seen, { outcome: "no-budget", why: answer.why });
   const report = reportLook(care, {
     scan: scanOf(seen),
@@ -90,15 +91,19 @@ async function begin(care: Care, api: ClusterApi, seen: Observation): Pass {
 }
 
 /** The budget is still not free: nothing is looked at again, and what was reported stays. */
-function putOff(care: Care, answer: { readonly retryAfterSeconds: number }): CareResult {
-  const seconds = secondsToWait(care, answer.retryAfterSeconds);
+function putOff(care: Care, answer: BudgetRefusal): CareResult {
+  const seconds = secondsToWait(care, answer);
   if (seconds !== undefined) return { next: { seconds }, memory: { ...care.memory, run: care.run } };
   return { memory: { ...care.memory, run: undefined } };
 }
 
+/** While all that may run are running, who waits asks less and less often: 15 s, 30 s, 60 s, two minutes. */
+const mostDoublings = 3;
+
 /** Spread, so that those who wait do not come all at once. Undefined where the run would be over by then. */
-function secondsToWait({ parts, run }: Care, retryAfterSeconds: number): number | undefined {
-  const seconds = Math.ceil(retryAfterSeconds * (1 + parts.random() / 2));
+function secondsToWait({ parts, run, message }: Care, refusal: BudgetRefusal): number | undefined {
+  const doublings = refusal.reason === "concurrent" ? Math.min(message.attempt, mostDoublings) : 0;
+  const seconds = Math.ceil(refusal.retryAfterSeconds * 2 ** doublings * (1 + parts.random() / 2));
   return parts.now().getTime() + seconds * 1000 < endOfRun(run).getTime() ? seconds : undefined;
 }
 
