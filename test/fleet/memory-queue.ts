@@ -55,12 +55,13 @@ export function createMemoryQueue(now: () => Date, faults?: QueueFaults): Memory
   const sent: CareMessage[] = [];
   let lastId = 0;
   const random = faults?.random ?? (() => 0);
-  const inSeconds = (seconds: number): number => now().getTime() + seconds * 1000;
+  const inSeconds = (seconds: number): number => Math.ceil(now().getTime() + seconds * 1000);
 
   const put = (message: CareMessage, delaySeconds: number): void => {
     sent.push(message);
     lastId += 1;
-    const late = random() * (faults?.lateSeconds ?? 0);
+    // Every other one comes in time, so that two of one message also meet.
+    const late = random() < 0.5 ? 0 : random() * (faults?.lateSeconds ?? 0);
     queued.push({
       text: JSON.stringify(v.parse(careMessage, message)),
       id: lastId,
