@@ -17,7 +17,7 @@ const now = (): Date => time;
 let identity: Identity;
 const stops: (() => Promise<void>)[] = [];
 beforeAll(async () => {
-  identity = await startIdentity(now);
+  identity = await startIdentity({ now });
   stops.push(identity.stop);
 });
 afterAll(async () => {
