@@ -51,17 +51,21 @@ export interface RepairWish {
  * nothing was written to the cluster; the start is given back, unless the run has reserved twice: who asked before may have
  * written and died.
  */
-export type RepairOutcome = "proven" | "failed" | "unused";
+export const repairEnds = ["proven", "failed", "unused"] as const;
+export type RepairOutcome = (typeof repairEnds)[number];
+
+export const budgetReasons = [
+  "breaker-open",
+  "concurrent", // as many run as the ramp allows
+  "hour", // as many were begun within 60 minutes as may be
+  "same-cluster", // another run has reserved for this cluster
+  "contended", // others wrote the row at each try, or the table is slow
+  "unreadable", // the row is not ours to understand: nothing is repaired until somebody looks
+] as const;
 
 export interface BudgetRefusal {
   readonly reserved: false;
-  readonly reason:
-    | "breaker-open"
-    | "concurrent" // as many run as the ramp allows
-    | "hour" // as many were begun within 60 minutes as may be
-    | "same-cluster" // another run has reserved for this cluster
-    | "contended" // others wrote the row at each try, or the table is slow
-    | "unreadable"; // the row is not ours to understand: nothing is repaired until somebody looks
+  readonly reason: (typeof budgetReasons)[number];
   readonly why: string;
   readonly retryAfterSeconds: number;
 }

@@ -1,24 +1,26 @@
-// How a use case comes to the API of one cluster. Types only; src/azure and src/kubernetes implement it.
+// How a use case comes to the API of one cluster, and why it may not. src/azure and src/kubernetes implement it.
 import type { ClusterApi } from "../admission/cluster-api.ts";
 import type { Result } from "../result.ts";
 import type { ManagedCluster } from "./managed-cluster.ts";
 
 /** Why a cluster was not looked at. The kinds are public: reports, telemetry and alerts carry them. */
-export type NotAssessedKind =
-  | "stopped"
-  | "creating"
-  | "deleting"
-  | "removed" // ARM no longer knows it
-  | "no-dns" // the API server's name does not resolve from here: a private zone that is not linked
-  | "no-route" // resolves, and no connection comes about
-  | "authorized-ip-ranges" // as no-route, and the cluster lets in only some addresses
-  | "tls-failed" // its certificate is not of the CA that ARM told, also after asking anew
-  | "unauthorized" // 401
-  | "forbidden" // 403, by the cluster or by ARM
-  | "local-accounts" // no Entra: the only credential is cluster-admin, which is not used unless a setting allows it
-  | "throttled"
-  | "unavailable" // ARM or the API server answers 5xx, or not in time
-  | "gave-up"; // every try of a message failed; `message` has the last error
+export const notAssessedKinds = [
+  "stopped",
+  "creating",
+  "deleting",
+  "removed", // ARM no longer knows it
+  "no-dns", // the API server's name does not resolve from here: a private zone that is not linked
+  "no-route", // resolves, and no connection comes about, or nothing is said in it
+  "authorized-ip-ranges", // as no-route, and the cluster lets in only some addresses
+  "tls-failed", // its certificate is not of the CA that ARM told, also after asking anew
+  "unauthorized", // 401
+  "forbidden", // 403, by the cluster or by ARM
+  "local-accounts", // no Entra: the only credential is cluster-admin, which is not used unless a setting allows it
+  "throttled",
+  "unavailable", // ARM or the API server answers 5xx, or not in time
+  "gave-up", // every try of a message failed; `message` has the last error
+] as const;
+export type NotAssessedKind = (typeof notAssessedKinds)[number];
 
 export interface NotAssessed {
   readonly kind: NotAssessedKind;

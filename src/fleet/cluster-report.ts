@@ -44,18 +44,21 @@ export interface ReportedHook {
   readonly goText?: string;
 }
 
+export const repairOutcomes = [
+  "proven", // written, and the probe says that it holds
+  "not-proven", // written, and the probe does not
+  "waiting", // goes on by itself
+  "planned", // only planned: asked for so, or the mode is `observe`
+  "no-budget", // put off: the fleet's budget is spent or the breaker is open
+  "rights-missing",
+  "refused",
+  "fight",
+  "timeout",
+] as const;
+
 /** How the part of the run that changes something ended; absent where nothing was to be changed. */
 export interface ReportedRepair {
-  readonly outcome:
-    | "proven" // written, and the probe says that it holds
-    | "not-proven" // written, and the probe does not
-    | "waiting" // goes on by itself
-    | "planned" // only planned: asked for so, or the mode is `observe`
-    | "no-budget" // put off: the fleet's budget is spent or the breaker is open
-    | "rights-missing"
-    | "refused"
-    | "fight"
-    | "timeout";
+  readonly outcome: (typeof repairOutcomes)[number];
   readonly why: string;
   readonly planned: readonly { readonly summary: string; readonly undo: string }[];
   readonly done: readonly ReportedStep[];
