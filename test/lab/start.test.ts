@@ -2,10 +2,11 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 
 const root = path.join(import.meta.dirname, "..", "..");
 const readme = readFileSync(path.join(root, "README.md"), "utf8");
@@ -133,18 +134,25 @@ describe("npm start", () => {
     expect(readdirSync(temporary)).toEqual([]);
   });
 
-  it("looks after the subscription of a settings file, and asks for az login where there is no sign-in", async () => {
+  it("looks after the subscription of a settings file, on another port where 7071 is taken", async () => {
+    const other = createServer();
+    // Taken by somebody else: as good.
+    other.on("error", () => undefined).listen(7071, "127.0.0.1");
     const file = path.join(temporary, "local.settings.json");
     const Values = {
       FLEETMEND_SUBSCRIPTION_ID: "5d7291f8-6572-46eb-9934-333844138d9b",
       AzureWebJobsStorage: "UseDevelopmentStorage=true",
     };
     writeFileSync(file, JSON.stringify({ IsEncrypted: false, Values }));
-    const own = spawn(process.execPath, ["scripts/start.ts", "--settings", file, "--port", "0", "--quiet"], {
+    const own = spawn(process.execPath, ["scripts/start.ts", "--settings", file, "--quiet"], {
       cwd: root,
-      // Without PATH nobody finds an az, so nobody's subscription is asked.
+      // Where nobody has signed in, should there be an az: nobody's subscription is asked.
       env: { TMPDIR: temporary, HOME: temporary },
       stdio: ["ignore", "pipe", "inherit"],
+    });
+    onTestFinished(() => {
+      other.close();
+      own.kill("SIGKILL");
     });
     let said = "";
     own.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
@@ -154,6 +162,7 @@ describe("npm start", () => {
     await vi.waitFor(isUp, { timeout: 50_000 });
     expect(said).toContain("Subscription 5d7291f8-6572-46eb-9934-333844138d9b, mode observe.");
     const [, url = "", key = ""] = /url=(\S+) key=(\S+)/.exec(said) ?? [];
+    expect(new URL(url).port).not.toBe("7071");
     const answer = await fetch(`${url}/api/clusters/aks-1/scan`, {
       method: "POST",
       headers: { "x-functions-key": key },
