@@ -24,6 +24,13 @@ describe("the package", () => {
     expect(functions.map(({ name }) => name)).toEqual(appFunctions.map(([name]) => name));
   });
 
+  it("is what the README's table shows", () => {
+    const readme = readFileSync(path.join(import.meta.dirname, "..", "..", "README.md"), "utf8");
+    const [, table = ""] = /^\| function .*?\n((?:\|.*\n)+)/m.exec(readme) ?? [];
+    const names = table.split("\n").flatMap((row) => [...(row.split("|")[1] ?? "").matchAll(/`(\w+)`/g)]);
+    expect(names.map(([, name]) => name).sort()).toEqual(appFunctions.map(([name]) => name));
+  });
+
   it("says what is missing and what is there too much", () => {
     const renamed = functions.map((one) => (one.name === "fleet" ? { ...one, name: "fleets" } : one));
     expect(differences(renamed)).toEqual([

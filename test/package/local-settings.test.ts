@@ -23,3 +23,17 @@ it("the example has every setting that must be set, by fleetmend or for the host
 it("the example is accepted as it stands", () => {
   expect(readSettings(values)).toMatchObject({ ok: true });
 });
+
+it("the README's table has every setting with its default and its meaning, and no other", () => {
+  const readme = readFileSync(path.join(import.meta.dirname, "..", "..", "README.md"), "utf8");
+  const [, section = ""] = /^### Settings$(.*?)^## /ms.exec(readme) ?? [];
+  const rows = [...section.matchAll(/^\| `(\w+)` +\| (.*?) *\| (.*?) *\|$/gm)].map(([, ...cells]) => cells);
+  const wanted = Object.entries<{ preset?: string; optional?: true; meaning: string }>(settingTable).map(
+    ([name, { preset, optional, meaning }]) => [
+      name,
+      preset === undefined ? (optional === true ? "" : "**required**") : `\`${preset}\``,
+      meaning,
+    ],
+  );
+  expect(rows).toEqual(wanted);
+});
