@@ -61,7 +61,8 @@ export class DerReader {
   /** Any element. Lengths must be definite and shortest (X.690 §10.1), at most four octets of length. */
   readAny(): Element | undefined {
     const bytes = this.#rest;
-    const [identifier = 0, first] = bytes;
+    const identifier = bytes[0] ?? 0;
+    const first = bytes[1];
     if (first === undefined || (identifier & 0x1f) === 0x1f) return undefined;
     const length = readLength(bytes, first);
     if (length === undefined || length.header + length.content > bytes.length) return undefined;
@@ -153,9 +154,7 @@ export function unsignedValue(bytes: Uint8Array): bigint {
 }
 
 export function toHex(bytes: Uint8Array): string {
-  let hex = "";
-  for (const byte of bytes) hex += byte.toString(16).padStart(2, "0");
-  return hex;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
 }
 
 /** Components above 31 bits are refused, as in cryptobyte's readBase128Int. */

@@ -174,8 +174,7 @@ export type GoRules = Readonly<Record<keyof typeof changes | keyof typeof shortL
 export function rulesOf(release: GoRelease, patch?: number): readonly GoRules[] {
   const minor = Number(release.slice(2));
   if (patch !== undefined) return [rulesAt(minor, patch)];
-  if (minor === 19 || minor === newestMinor) return [rulesAt(minor, 8)];
-  return everyPatch[minor] ?? [];
+  return ofUnknownPatch.get(minor) ?? [];
 }
 
 function rulesAt(minor: number, patch: number): GoRules {
@@ -197,6 +196,13 @@ const newestMinor = 26;
 
 const everyPatch: Readonly<Record<number, readonly GoRules[]>> = Object.fromEntries(
   Array.from({ length: newestMinor - 18 }, (_, index) => index + 19).map((minor) => [minor, distinctRules(minor)]),
+);
+
+const ofUnknownPatch: ReadonlyMap<number, readonly GoRules[]> = new Map(
+  Object.entries(everyPatch).map(([name, rules]) => {
+    const minor = Number(name);
+    return [minor, minor === 19 || minor === newestMinor ? [rulesAt(minor, 8)] : rules];
+  }),
 );
 
 function distinctRules(minor: number): readonly GoRules[] {

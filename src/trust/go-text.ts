@@ -8,6 +8,7 @@ import { isPrintable } from "./go-printable.ts";
 export type GoString = string;
 
 export function toGoString(text: string): GoString {
+  if (isAscii(text)) return text;
   return fromBytes(new TextEncoder().encode(text));
 }
 
@@ -36,6 +37,8 @@ export function toLowerAscii(text: GoString): GoString {
 
 /** `%q` of a string: strconv.Quote. `unicode15`: Go 1.21 or later. */
 export function quote(text: GoString, unicode15: boolean): GoString {
+  // Printable ASCII that needs no escape, which is nearly every name.
+  if (/^[ !#-[\]-~]*$/.test(text)) return `"${text}"`;
   const bytes = toBytes(text);
   let quoted = '"';
   for (let at = 0; at < bytes.length;) {
