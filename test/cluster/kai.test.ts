@@ -183,6 +183,8 @@ const outcomes: readonly [FamilyName, FaultName, RegExp][] = [
 describe("a fault", () => {
   it.each(outcomes)("in family %s: %s answers a pod create with %s", async (family, fault, answer) => {
     await inject(await installFamily(world, family), fault);
+    // The API server learns of a changed configuration by a watch.
+    await until("it is felt", async () => (await dryRuns(1)).every((seen) => answer.test(seen)));
     for (const seen of await dryRuns(2)) expect(seen).toMatch(answer);
   });
 
