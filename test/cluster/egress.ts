@@ -43,7 +43,9 @@ export interface EgressOptions {
 export interface Egress {
   /** Makes new connections to a Service (`namespace/name`) fail in this way, or work again. */
   setFault(service: string, fault: ServiceFault | undefined): void;
-  /** Every Service works again. */
+  /** New connections to a Service (`namespace/name`) go to this server, whatever its endpoints are. */
+  serve(service: string, server: PodServer): void;
+  /** Every Service works again, with its endpoints. */
   clearFaults(): void;
   /** Closes the open connections to a Service, or to all: what ends the API server's kept-alive connections. */
   closeConnections(service?: string): void;
@@ -61,12 +63,15 @@ type Route =
 
 export async function openEgress(options: EgressOptions): Promise<Egress> {
   const faults = new Map<string, ServiceFault>();
+  const servers = new Map<string, PodServer>();
   const open = new Map<Duplex, string>();
   const proxy = createHttpServer();
   proxy.on("connect", (request: IncomingMessage, connection: Duplex) => {
     const target = request.url ?? "";
-    const route = routeOf(target, options);
-    const service = route.kind === "service" ? route.service : "";
+    const found = routeOf(target, options);
+    const service = found.kind === "service" ? found.service : "";
+    const server = servers.get(service);
+    const route = found.kind === "service" && server !== undefined ? { ...found, server } : found;
     open.set(connection, service);
     connection.once("close", () => open.delete(connection));
     connection.on("error", () => connection.destroy());
@@ -86,8 +91,10 @@ export async function openEgress(options: EgressOptions): Promise<Egress> {
       if (fault === undefined) faults.delete(service);
       else faults.set(service, fault);
     },
+    serve: (service, server) => servers.set(service, server),
     clearFaults: () => {
       faults.clear();
+      servers.clear();
     },
     closeConnections,
     readyEndpoints: (service) => readyEndpoints(service, options),

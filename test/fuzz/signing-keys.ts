@@ -13,11 +13,19 @@ export interface SigningKey {
   readonly keyInfo: () => DerNode;
   /** Bytes that mean nothing where the key cannot sign by the scheme. */
   readonly sign: (message: Uint8Array, scheme: Scheme) => Uint8Array;
+  /** Where OpenSSL has one, so that a server can be started with it. */
+  readonly privateKey?: KeyObject;
 }
 
 function usual(kind: SigningKey["kind"], pair: { publicKey: KeyObject; privateKey: KeyObject }): SigningKey {
   const der = pair.publicKey.export({ type: "spki", format: "der" });
-  return { kind, keyInfo: () => parseDer(der), sign: (message, scheme) => signWith(pair.privateKey, message, scheme) };
+  const { privateKey } = pair;
+  return {
+    kind,
+    keyInfo: () => parseDer(der),
+    sign: (message, scheme) => signWith(privateKey, message, scheme),
+    privateKey,
+  };
 }
 
 function signWith(key: KeyObject, message: Uint8Array, scheme: Scheme): Uint8Array {
