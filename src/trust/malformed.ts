@@ -1,10 +1,11 @@
 // Why Go's crypto/x509 cannot read a certificate.
+import type { GoString } from "./go-text.ts";
 
 /** The text of Go's error, `x509: …` where Go writes that. A value like any other: nothing throws it. */
 export class Malformed {
-  readonly text: string;
+  readonly text: GoString;
 
-  constructor(text: string) {
+  constructor(text: GoString) {
     this.text = text;
   }
 }

@@ -2,7 +2,7 @@
 import { type Certificate, summarize } from "./certificate.ts";
 import { type ConstraintWork, checkCertificateConstraints, notAuthorizedPrefix } from "./constraints-by-certificate.ts";
 import type { GoRules } from "./go-rules.ts";
-import { rfc3339 } from "./go-text.ts";
+import { rfc3339, toText } from "./go-text.ts";
 import { formatTime } from "./go-time.ts";
 import type { Refusal, Stop } from "./refusal.ts";
 
@@ -66,5 +66,5 @@ export function checkIssuer(
 
 export function refuseName(text: string): Refusal {
   const detail = text.startsWith(notAuthorizedPrefix) ? text.slice(notAuthorizedPrefix.length) : text;
-  return { text, rejection: { kind: "name-constraint", detail } };
+  return { text, rejection: { kind: "name-constraint", detail: toText(detail) } };
 }

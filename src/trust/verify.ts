@@ -7,7 +7,7 @@ import { keepValidChains } from "./chain-filter.ts";
 import { isInPool, makePool } from "./certificate-pool.ts";
 import { type Chain, type Search, type SearchOutcome, type SignatureMemory, findChains } from "./chain-search.ts";
 import { type GoRules, rulesOf } from "./go-rules.ts";
-import { toGoString, toText } from "./go-text.ts";
+import { type GoString, toGoString, toText } from "./go-text.ts";
 import { type HostnameFault, verifyHostname } from "./hostname.ts";
 import { Malformed } from "./malformed.ts";
 import type { Refusal, Stop } from "./refusal.ts";
@@ -70,9 +70,9 @@ function judge(input: Case): Verdict {
   const nothing: Seen = { bundle: [], candidates: [] };
   if (bundle.kind === "unknown") return undetermined(nothing, bundle.reason);
   if (bundle.kind === "unusable") {
-    const goText = `unable to load root certificates: ${bundle.reason}`;
-    const cause: Rejection = { kind: "bundle-unparsable", detail: bundle.reason };
-    return broken(nothing, { goText, stage: "config", cause });
+    const detail = toText(bundle.reason);
+    const goText = `unable to load root certificates: ${detail}`;
+    return broken(nothing, { goText, stage: "config", cause: { kind: "bundle-unparsable", detail } });
   }
   return judgeServed(input, bundle.certificates);
 }
@@ -124,7 +124,7 @@ function chainTooLong(chain: readonly Uint8Array[], rules: GoRules): Refusal | u
 }
 
 function unparsable(index: number, { text }: Malformed): Refusal {
-  const rejection: Rejection = { kind: "chain-unparsable", index, detail: text };
+  const rejection: Rejection = { kind: "chain-unparsable", index, detail: toText(text) };
   return { text: `tls: failed to parse certificate from server: ${text}`, rejection };
 }
 
@@ -216,13 +216,14 @@ interface Refused {
   readonly cause: Rejection;
 }
 
-function inHandshake(goText: string, cause: Rejection): Refused {
-  return { goText, stage: "handshake", cause };
+/** The one place where what is said in a handshake becomes text for people: certificates' own bytes may be quoted in it. */
+function inHandshake(goText: GoString, cause: Rejection): Refused {
+  return { goText: toText(goText), stage: "handshake", cause };
 }
 
 /** From 1.20 on crypto/tls wraps what Verify says (CertificateVerificationError). */
 function refusedByVerify({ text, rejection }: Refusal, rules: GoRules): Refused {
-  return inHandshake(toText(`${rules.verifyPrefix ? "tls: failed to verify certificate: " : ""}${text}`), rejection);
+  return inHandshake(`${rules.verifyPrefix ? "tls: failed to verify certificate: " : ""}${text}`, rejection);
 }
 
 function withLeaf(seen: Seen, leaf: Certificate | undefined): Seen {
