@@ -4,28 +4,28 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { startAzurite, type Azurite } from "../src/lab/azurite.ts";
 import { createIngestion, type Ingestion } from "../src/lab/azure/ingestion.ts";
 import { createTeams, type Teams } from "../src/lab/azure/teams.ts";
-import { vaultHost } from "../src/lab/azure/vault.ts";
+import { createVault, type Vault } from "../src/lab/azure/vault.ts";
 import { clusterNamed, startAzureWorld, subscription, type AzureWorld } from "./azure/azure-world.ts";
 import { admissionBroken, commonAlert } from "../src/lab/azure/common-alert.ts";
 
 const ingestionHost = "westeurope-0.in.applicationinsights.azure.com";
 const key = randomUUID();
 const traceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-const secrets = new Map<string, string>();
 let world: AzureWorld;
 let azurite: Azurite;
 let ingestion: Ingestion;
 let teams: Teams;
+let vault: Vault;
 let compose: typeof import("../src/compose-fleet.ts");
 
 beforeAll(async () => {
   [world, azurite] = await Promise.all([startAzureWorld(), startAzurite()]);
   ingestion = createIngestion(key, world.identity);
   teams = createTeams("prod-1.westeurope.logic.azure.com");
-  secrets.set("teams", teams.url);
   await world.wire.serve(ingestionHost, ingestion.host);
   await world.wire.serve("prod-1.westeurope.logic.azure.com", teams.host);
-  await world.wire.serve("kv-1.vault.azure.net", vaultHost("kv-1.vault.azure.net", secrets, world.identity));
+  vault = createVault({ host: "kv-1.vault.azure.net", identity: world.identity, secrets: { teams: teams.url } });
+  await world.wire.serve("kv-1.vault.azure.net", vault.host);
   // What it keeps for a process must not come from another file's tests.
   vi.resetModules();
   compose = await import("../src/compose-fleet.ts");
@@ -102,7 +102,7 @@ describe("composing the fleet", () => {
     const forwarded = await compose.withAlerts(invocation(), (alerts) => alerts.forward(alert));
     expect(forwarded).toEqual({ ok: true, value: { rule: admissionBroken.rule, condition: "Fired" } });
     expect(teams.posts).toHaveLength(1);
-    secrets.delete("teams");
+    vault.remove("teams");
     expect(await compose.withAlerts(invocation(), (alerts) => alerts.forward(alert))).toMatchObject({
       ok: false,
       error: { kind: "not-configured" },

@@ -15,7 +15,7 @@ import {
   type SubscriptionClusterOptions,
 } from "./azure/subscription-cluster.ts";
 import { createTeams, type Teams } from "./azure/teams.ts";
-import { vaultHost } from "./azure/vault.ts";
+import { createVault } from "./azure/vault.ts";
 import { startWire } from "./azure/wire.ts";
 import type { ClusterOptions } from "./cluster.ts";
 import { keyPool } from "./key-pool.ts";
@@ -83,7 +83,8 @@ export async function startSubscription(options: SubscriptionOptions): Promise<S
   const teams = createTeams(hosts.teams);
   try {
     await wire.serve(hosts.arm, arm.host);
-    await wire.serve(hosts.vault, vaultHost(hosts.vault, new Map([[teamsSecret, teams.url]]), identity));
+    const vault = createVault({ host: hosts.vault, identity, secrets: { [teamsSecret]: teams.url } });
+    await wire.serve(hosts.vault, vault.host);
     await wire.serve(hosts.ingestion, ingestion.host);
     await wire.serve(hosts.teams, teams.host);
     clusters.push(...(await startClusters(id, { ...options, wire, identity })));

@@ -2,20 +2,18 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postToTeams } from "../../src/azure/teams-workflow.ts";
 import { readVaultSecret } from "../../src/azure/vault-secret.ts";
 import { createTeams, type Teams } from "../../src/lab/azure/teams.ts";
-import { vaultHost } from "../../src/lab/azure/vault.ts";
+import { createVault } from "../../src/lab/azure/vault.ts";
 import { startAzureWorld, type AzureWorld } from "./azure-world.ts";
 
-const secrets = new Map([
-  ["teams", "sekret-value"],
-  ["empty", ""],
-]);
+const secrets = { teams: "sekret-value", empty: "" };
 let world: AzureWorld;
 let teams: Teams;
 beforeAll(async () => {
   world = await startAzureWorld();
   teams = createTeams("prod-1.westeurope.logic.azure.com");
   await world.wire.serve("prod-1.westeurope.logic.azure.com", teams.host);
-  await world.wire.serve("kv-1.vault.azure.net", vaultHost("kv-1.vault.azure.net", secrets, world.identity));
+  const { host } = createVault({ host: "kv-1.vault.azure.net", identity: world.identity, secrets });
+  await world.wire.serve("kv-1.vault.azure.net", host);
 });
 afterAll(() => world.stop());
 

@@ -7,7 +7,7 @@ import type { ArmCluster } from "../../src/lab/azure/arm-cluster.ts";
 import { audiences, startIdentity, type Audience, type Identity } from "../../src/lab/azure/identity.ts";
 import { createIngestion } from "../../src/lab/azure/ingestion.ts";
 import { createTeams } from "../../src/lab/azure/teams.ts";
-import { vaultHost } from "../../src/lab/azure/vault.ts";
+import { createVault } from "../../src/lab/azure/vault.ts";
 import { listen } from "../../src/lab/listen.ts";
 
 const subscription = "00000000-0000-4000-8000-000000000001";
@@ -150,7 +150,7 @@ describe("ARM", () => {
 
 describe("the vault", () => {
   it("asks for a token by a challenge, and then gives the secret", async () => {
-    const host = vaultHost("kv-lab.vault.azure.net", new Map([["teams", "a-secret"]]), identity);
+    const { host } = createVault({ host: "kv-lab.vault.azure.net", secrets: { teams: "a-secret" }, identity });
     const url = `${await started(host)}/secrets/teams/?api%2Dversion=2026-04-01`;
     const refused = await fetch(url);
     expect(refused.status).toBe(401);
