@@ -17,7 +17,10 @@ export interface FleetStage extends Page {
   readonly watch: (isOver: (overview: FleetOverview) => boolean, seconds: number) => Promise<void>;
   /** What fleetmend found first on a cluster, as it told Application Insights; a dash where it found nothing. */
   readonly firstFindingOf: (cluster: string) => string;
+  /** Seconds since the demo began. */
   readonly seconds: () => number;
+  /** The cluster that Azure has told to be changed, once an act has chosen it. */
+  changed?: SubscriptionCluster;
 }
 
 export function createFleetStage(page: Page, world: FleetWorld, seconds: () => number): FleetStage {

@@ -62,8 +62,6 @@ const theTimerFires: Act<FleetStage> = {
   },
 };
 
-let upgraded: SubscriptionCluster | undefined;
-
 const azureSaysSo: Act<FleetStage> = {
   title: "Azure says that a cluster has changed",
   words:
@@ -74,7 +72,7 @@ const azureSaysSo: Act<FleetStage> = {
       ({ situation, family }) => situation() === "healthy" && family !== "D1" && family !== "D4" && family !== "none",
     );
     insist(cluster !== undefined, "a healthy cluster without an operator must be there");
-    upgraded = cluster;
+    stage.changed = cluster;
     await cluster.inject("drift");
     const written = subscription.eventFor(cluster, "write", "CloudEventSchemaV1_0");
     const own = subscription.eventFor(cluster, "listClusterUserCredential/action", "EventGridSchema");
@@ -108,7 +106,7 @@ const repairsGoOn: Act<FleetStage> = {
   words:
     "Each step is a message of its own; no instance remembers anything. When the quiet minute is over, the cluster that Azure spoke of is looked at, too.",
   async play(stage) {
-    await stage.watch(({ clusters }) => clusters.every(isSettled) && isRepairedByEvent(clusters), 240);
+    await stage.watch(({ clusters }) => clusters.every(isSettled) && isMended(clusters, stage.changed), 240);
     for (const cluster of stage.world.subscription.clusters) await insistOnEnd(stage, cluster);
     const { counts, budget } = await stage.overview();
     const broken = `${counts.broken} are broken still, and only a person can mend them: each report says how.`;
@@ -125,8 +123,8 @@ type Clusters = Awaited<ReturnType<FleetStage["overview"]>>["clusters"];
 
 const isSettled = ({ state, repair }: Clusters[number]): boolean => state !== "repairing" && repair !== "no-budget";
 
-function isRepairedByEvent(clusters: Clusters): boolean {
-  const found = clusters.find(({ name }) => name === upgraded?.name);
+function isMended(clusters: Clusters, cluster: SubscriptionCluster | undefined): boolean {
+  const found = clusters.find(({ name }) => name === cluster?.name);
   return found?.state === "healthy" && found.repair === "proven";
 }
 
@@ -135,7 +133,7 @@ async function insistOnEnd(stage: FleetStage, cluster: SubscriptionCluster): Pro
   const situation = cluster.situation();
   if (isCircumstance(situation)) return;
   const { state, repair, findings, advice, missingRights } = await stage.reportOf(cluster);
-  const end = cluster === upgraded || situation === "healthy" ? undefined : endOf[situation as keyof typeof endOf];
+  const end = cluster === stage.changed || situation === "healthy" ? undefined : endOf[situation as keyof typeof endOf];
   const admitted = (await cluster.createPod()).admitted;
   const told = `${cluster.name} (${situation})`;
   switch (end) {
@@ -165,7 +163,7 @@ const byHand: Act<FleetStage> = {
     "Somebody does not want to wait for the timer. The same drift on another cluster: the plan first, then the repair. ($url is the app's address; the key goes into the header x-functions-key.)",
   async play(stage) {
     const healthy = stage.world.subscription.clusters.filter(
-      (one) => one !== upgraded && one.situation() === "healthy" && one.family === "C",
+      (one) => one !== stage.changed && one.situation() === "healthy" && one.family === "C",
     );
     const [cluster] = healthy;
     insist(cluster !== undefined, "another healthy cluster must be there");
