@@ -57,8 +57,12 @@ export async function openKeyVault(credential: EntraCredential, name: string): P
 
 async function look(client: SecretClient, name: string, abortSignal: AbortSignal): Promise<VaultSecret> {
   const versions: SecretVersion[] = [];
-  for await (const properties of client.listPropertiesOfSecretVersions(name, { abortSignal })) {
-    versions.push(versionOf(properties));
+  try {
+    for await (const properties of client.listPropertiesOfSecretVersions(name, { abortSignal })) {
+      versions.push(versionOf(properties));
+    }
+  } catch (error) {
+    throw refusalOf(error).status === 403 ? await withReason(error, client.getSecret(name, { abortSignal })) : error;
   }
   if (versions.length > 0) {
     // The vault's clock counts seconds. Of one second the vault lists the newest first.
@@ -71,6 +75,16 @@ async function look(client: SecretClient, name: string, abortSignal: AbortSignal
   } catch (error) {
     if (refusalOf(error).status !== 404) throw error;
     return { secret: "absent" };
+  }
+}
+
+/** The SDK's paging (4.12.0) drops `innererror`, which has the reason of a 403. A read is refused with it, if it is refused. */
+async function withReason(refusal: unknown, read: Promise<unknown>): Promise<unknown> {
+  try {
+    await read;
+    return refusal;
+  } catch (error) {
+    return (innerCodeOf(error) ?? "") in reasons ? error : refusal;
   }
 }
 
@@ -104,15 +118,27 @@ function failureOf({ credential, vault, what, isLate }: Asked, error: unknown): 
   const noToken = credential.failureOf(error);
   if (noToken !== undefined) return { kind: "unreachable", message: `${noToken.message} ${noToken.todo}` };
   const { status, code } = refusalOf(error);
-  const kind = kindOf(status, innerCodeOf(error), isLate);
+  const inner = innerCodeOf(error);
+  const kind = kindOf(status, inner, isLate);
   const said =
     status === undefined
       ? isLate
         ? `gave no answer within ${deadlineMs / 1000} s`
         : "could not be reached"
       : `answered ${status}${code === undefined ? "" : ` ${code}`}`;
-  return { kind, message: `${vault}, asked ${what}, ${said}.${hints[kind] ?? ""}` };
+  return { kind, message: `${vault}, asked ${what}, ${said}.${reasons[inner ?? ""] ?? hints[kind] ?? ""}` };
 }
+
+const noRole = " The identity needs Key Vault Secrets Officer on it.";
+const noRoute = " The app has no way in: the vault needs a private endpoint or a firewall rule.";
+
+/** `innererror.code` of a 403 (Microsoft Learn, "Azure Key Vault REST API error codes"). */
+const reasons: Readonly<Record<string, string>> = {
+  ForbiddenByRbac: noRole,
+  AccessDenied: noRole,
+  ForbiddenByConnection: noRoute,
+  ForbiddenByFirewall: noRoute,
+};
 
 const hints: Partial<Record<VaultFailure["kind"], string>> = {
   forbidden: " The identity needs Key Vault Secrets Officer on it, and the vault's firewall must let the app in.",

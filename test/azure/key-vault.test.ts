@@ -152,6 +152,46 @@ describe("Key Vault, where it does not answer as it should", () => {
     expect(writes).toBe(1);
   });
 
+  it.each([
+    ["ForbiddenByRbac", "The identity needs Key Vault Secrets Officer on it."],
+    ["AccessDenied", "The identity needs Key Vault Secrets Officer on it."],
+    ["ForbiddenByConnection", "The app has no way in: the vault needs a private endpoint or a firewall rule."],
+    ["ForbiddenByFirewall", "The app has no way in: the vault needs a private endpoint or a firewall rule."],
+    ["Odd", "The identity needs Key Vault Secrets Officer on it, and the vault's firewall must let the app in."],
+  ])("403 for %s says whether the role or the way in is missing, also to who lists", async (code, hint) => {
+    await world.wire.serve("kv-shut.vault.azure.net", (request, response) => {
+      if (request.headers.authorization === undefined) {
+        const resource = 'resource="https://vault.azure.net"';
+        const challenge = `Bearer authorization="https://login.microsoftonline.com/t", ${resource}`;
+        response.writeHead(401, { "www-authenticate": challenge }).end();
+        return;
+      }
+      response.writeHead(403, { "content-type": "application/json" });
+      response.end(JSON.stringify({ error: { code: "Forbidden", message: "sekret-caller", innererror: { code } } }));
+    });
+    const api = await openKeyVault(world.credential, "kv-shut");
+    const message = (what: string) => `kv-shut.vault.azure.net, asked ${what}, answered 403 Forbidden. ${hint}`;
+    expect(await api.look("name")).toEqual({ ok: false, error: { kind: "forbidden", message: message("about name") } });
+    expect(await api.set("name", secretText("sekret-value"), { expiresAt, tags })).toEqual({
+      ok: false,
+      error: { kind: "forbidden", message: message("to set name") },
+    });
+  });
+
+  it("403 for listing alone stays one, where the secret itself is only not there", async () => {
+    await world.wire.serve("kv-half.vault.azure.net", (request, response) => {
+      const isList = request.url?.includes("/versions") === true;
+      if (request.headers.authorization === undefined || !isList) {
+        wire.host(request, response);
+        return;
+      }
+      response.writeHead(403, { "content-type": "application/json" });
+      response.end('{"error":{"code":"Forbidden","message":"sekret-caller"}}');
+    });
+    const api = await openKeyVault(world.credential, "kv-half");
+    expect(await api.look("absent")).toMatchObject({ ok: false, error: { kind: "forbidden" } });
+  });
+
   it("nobody there is unreachable", async () => {
     const api = await openKeyVault(world.credential, "kv-gone");
     expect(await api.set("name", secretText("value"), { expiresAt, tags })).toMatchObject({
