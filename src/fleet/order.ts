@@ -87,14 +87,18 @@ async function busy({ table, now }: FleetParts, cluster: ManagedCluster): Promis
   const until = held?.until ?? (row?.next && graceAfter(row.next.at));
   if (until === undefined || Date.parse(until) <= now().getTime()) return undefined;
   const run = held?.run ?? row?.next?.run ?? "";
-  const who = held === undefined ? `the run ${run} goes on` : `${held.owner} cares for it since ${held.since}`;
+  const who = held === undefined ? `by the run ${run}` : `by the run ${run} on ${instanceOf(held)} since ${held.since}`;
   return {
     kind: "busy",
-    message: `${name} is being cared for: ${who}, until ${until} at the latest.`,
+    message: `${name} is being cared for ${who}, until ${until} at the latest.`,
     todo: `See how it goes: GET /api/clusters/${referenceTo(cluster)}?run=${run}`,
     retryAfterSeconds: Math.min(60, Math.ceil((Date.parse(until) - now().getTime()) / 1000)),
   };
 }
+
+/** An owner is `<instance>/<run>/…` (care.ts): what stands before the run says where. */
+const instanceOf = ({ owner, run }: { readonly owner: string; readonly run: string }): string =>
+  owner.split(`/${run}/`)[0] ?? owner;
 
 const graceAfter = (at: string): string => new Date(Date.parse(at) + continuationGraceSeconds * 1000).toISOString();
 

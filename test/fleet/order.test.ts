@@ -48,13 +48,15 @@ describe("an order is refused", () => {
 
   it("where somebody cares for the cluster: who, until when, and where to see it", async () => {
     await using world = await startWorld({ clusters: [{ name: "a", lab: false }] });
-    const wish = { cluster: idOf("a"), run: "run-0", attempt: 0, owner: "somebody", seconds: 60 };
+    const wish = { cluster: idOf("a"), run: "run-0", attempt: 0, owner: "vm-7/81/run-0/0.1/x", seconds: 60 };
     await claimCluster(world.table, wish, world.parts.now);
     expect(await world.fleet.order(order())).toMatchObject({
       ok: false,
       error: {
         kind: "busy",
-        message: expect.stringContaining("somebody") as string,
+        message: expect.stringMatching(
+          /^a is being cared for by the run run-0 on vm-7\/81 since \S+, until \S+ at the latest\.$/,
+        ) as string,
         todo: "See how it goes: GET /api/clusters/gpu:a?run=run-0",
         retryAfterSeconds: 60,
       },

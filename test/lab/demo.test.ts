@@ -25,7 +25,7 @@ const named = (situation: string) => {
 };
 
 describe("the stage of the fleet's demo", () => {
-  it("watches until it is over, within 80 plain columns, and shows who is not well", async () => {
+  it("watches until it is over, within 80 plain columns, and shows who is not well", { timeout: 90_000 }, async () => {
     said = "";
     await world.fireTimer("scanFleet");
     const drifted = named("drift");
