@@ -94,7 +94,11 @@ export class MemoryApi {
 
   #list(path: string, options: ListOptions): unknown[] {
     const selector = Object.entries(parseSelector(options.labelSelector ?? ""));
+    // A list of all namespaces has none in its path.
+    const within = (key: string): string =>
+      path.includes("/namespaces/") ? key : key.replace(/\/namespaces\/[^/]+(?=\/)/, "");
     return [...this.objects]
+      .map(([key, object]) => [within(key), object] as const)
       .filter(([key]) => key.startsWith(`${path}/`) && !key.slice(path.length + 1).includes("/"))
       .map(([, object]) => object)
       .filter((object) => {
