@@ -65,9 +65,7 @@ async function look(client: SecretClient, name: string, abortSignal: AbortSignal
     throw refusalOf(error).status === 403 ? await withReason(error, client.getSecret(name, { abortSignal })) : error;
   }
   if (versions.length > 0) {
-    // The vault's clock counts seconds. Of one second the vault lists the newest first.
-    const newestFirst = versions.toSorted((one, other) => other.createdAt.getTime() - one.createdAt.getTime());
-    return { secret: "present", versions: newestFirst };
+    return { secret: "present", versions: await newestFirst(client, name, versions) };
   }
   try {
     await client.getDeletedSecret(name, { abortSignal });
@@ -76,6 +74,23 @@ async function look(client: SecretClient, name: string, abortSignal: AbortSignal
     if (refusalOf(error).status !== 404) throw error;
     return { secret: "absent" };
   }
+}
+
+/**
+ * The vault's clock counts seconds, and nothing says in which order it lists those of one second: which of them is the current
+ * one, a read without a version tells. The value that comes with it is dropped.
+ */
+async function newestFirst(
+  client: SecretClient,
+  name: string,
+  versions: readonly SecretVersion[],
+): Promise<readonly SecretVersion[]> {
+  const sorted = versions.toSorted((one, other) => other.createdAt.getTime() - one.createdAt.getTime());
+  const [first, second] = sorted;
+  if (first?.createdAt.getTime() !== second?.createdAt.getTime()) return sorted;
+  const { version } = (await client.getSecret(name, { abortSignal: AbortSignal.timeout(deadlineMs) })).properties;
+  const current = sorted.find((one) => one.version === version);
+  return current === undefined ? sorted : [current, ...sorted.filter((one) => one !== current)];
 }
 
 /** The SDK's paging (4.12.0) drops `innererror`, which has the reason of a 403. A read is refused with it, if it is refused. */

@@ -103,7 +103,10 @@ export function createVault({ host, identity, now = () => new Date(), secrets: f
   };
   const listVersions = (name: string): JsonAnswer => {
     const secret = secrets.get(name);
-    const versions = secret === undefined || secret.isDeleted ? [] : secret.versions;
+    // In an order that means nothing, as far as is known of life.
+    const versions = (secret === undefined || secret.isDeleted ? [] : secret.versions).toSorted((one, other) =>
+      one.version < other.version ? -1 : 1,
+    );
     return { status: 200, body: { value: versions.map((one) => shown(name, one)), nextLink: null } };
   };
   const deleted = (name: string): JsonAnswer => {
